@@ -1,0 +1,25 @@
+"""How a memory is rebuilt: values in, values out.
+
+Nothing below this folder reads a clock, a setting, a file or a database. ``reconstruct`` answers a request
+over a snapshot; ``rebuild`` gives everything that was decided on the way. See ``types`` for the words.
+"""
+
+from reconstruct.core.policy import check_policy, decide, effective_settings
+from reconstruct.core.rebuild import Reconstruction, rebuild
+from reconstruct.core.response import reconstruct, respond
+from reconstruct.core.types import InvalidRequest, InvalidSnapshot, Request, Settings, Snapshot
+
+__all__ = [
+    "InvalidRequest",
+    "InvalidSnapshot",
+    "Reconstruction",
+    "Request",
+    "Settings",
+    "Snapshot",
+    "check_policy",
+    "decide",
+    "effective_settings",
+    "rebuild",
+    "reconstruct",
+    "respond",
+]
