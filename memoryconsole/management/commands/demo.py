@@ -1,0 +1,109 @@
+"""`manage.py demo`: an account and a store with a lifelike conversation, loaded through the public API."""
+
+import json
+import os
+import secrets
+import shlex
+from pathlib import Path
+from typing import Any
+
+import httpx
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from memoryconsole.models import Scope, Token, User
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+USERNAME = "demo"
+TIMEOUT_S = 60.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Create the demo account and store on a running server, once; print the sign-in and a first request."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--base-url", required=True, help="where the server answers")
+        parser.add_argument(
+            "--state", required=True, type=Path, help="file that remembers the demo (mode 0600)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        content = json.loads((DEMO / "harbour.json").read_text(encoding="utf-8"))
+        base_url, state_file = options["base_url"].rstrip("/"), options["state"]
+        state = _read(state_file)
+        if not _known(state):
+            state = _account()
+            _write(state_file, state)
+        with httpx.Client(
+            base_url=f"{base_url}/api/v1",
+            headers={"Authorization": f"Bearer {state['token']}"},
+            timeout=TIMEOUT_S,
+            # The server stands on this machine: a proxy from the environment has no part in it.
+            trust_env=False,
+        ) as api:
+            if not state.get("store") or api.get(f"/stores/{state['store']}").status_code != 200:
+                state["store"] = _load(api, content)
+                _write(state_file, state)
+        self._tell(base_url, state, content["question"])
+
+    def _tell(self, base_url: str, state: dict[str, Any], question: dict[str, Any]) -> None:
+        body = json.dumps(question, ensure_ascii=False)
+        self.stdout.write(
+            f"\nSign in at {base_url}/  as {USERNAME}, password {state['password']}\n"
+            f"Ask the demo store:\n\n"
+            f"curl -s {base_url}/api/v1/stores/{state['store']}/reconstruct \\\n"
+            f"  -H 'Authorization: Bearer {state['token']}' -H 'Content-Type: application/json' \\\n"
+            f"  -d {shlex.quote(body)}\n"
+        )
+
+
+def _account() -> dict[str, Any]:
+    """The demo account with a fresh password and a fresh token; older tokens of it end."""
+    password = secrets.token_urlsafe(9)
+    user, _ = User.objects.get_or_create(username=USERNAME)
+    user.can_create_stores = True
+    user.set_password(password)
+    user.save()
+    now = timezone.now()
+    user.tokens.filter(revoked_at=None).update(revoked_at=now)
+    _, text = Token.issue(user=user, name="make run", scopes=[scope.value for scope in Scope], now=now)
+    return {"password": password, "token": text}
+
+
+def _known(state: dict[str, Any]) -> bool:
+    """Whether what the file remembers still opens this database, which may be another than last time."""
+    token = Token.objects.filter(digest=Token.digest_of(str(state.get("token", "")))).first()
+    return token is not None and token.usable_at(timezone.now())
+
+
+def _load(api: httpx.Client, content: dict[str, Any]) -> str:
+    store = str(_post(api, "/stores", content["store"])["id"])
+    _post(api, f"/stores/{store}/records", {"records": content["records"]})
+    for summary in content["summaries"]:
+        _post(api, f"/stores/{store}/summaries", summary)
+    return store
+
+
+def _post(api: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = api.post(path, json=body)
+    if answer.status_code != 201:
+        raise CommandError(f"POST {path} answered {answer.status_code}: {answer.text[:500]}")
+    return dict(answer.json())
+
+
+def _read(state_file: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(state_file.read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _write(state_file: Path, state: dict[str, Any]) -> None:
+    """Replace the file whole, readable by its owner alone: it opens the demo store."""
+    part = state_file.with_suffix(".part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(state, file)
+    part.replace(state_file)
