@@ -1,0 +1,51 @@
+"""The one door to a store: who is asking, and what they may do there."""
+
+from dataclasses import dataclass
+
+from memoryconsole.errors import NotFound, NotPermitted
+from memoryconsole.models import Membership, Role, Scope, Store, Token, User
+from memoryconsole.models.stores import StoreQuerySet
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes a call: a person, or a person's token."""
+
+    user: User
+    token: Token | None = None
+
+
+def open_store(actor: Actor, public_id: str, scope: Scope) -> Store:
+    """The store, when the actor may do `scope` there. One statement, the same for every store, seen or not.
+
+    Raises NotFound when the store does not exist or the actor may not see it: the two cannot be told apart.
+    Raises NotPermitted when the actor sees the store and lacks the scope.
+    """
+    reachable = Membership.objects.select_related("store").filter(
+        user=actor.user, store__public_id=public_id, store__deleted_at=None
+    )
+    if actor.token is not None:
+        reachable = reachable.filter(store__grants__token=actor.token)
+    membership = reachable.first()
+    if membership is None:
+        raise NotFound("No such store")
+    if scope not in scopes_of(actor, Role(membership.role)):
+        raise NotPermitted(f"This needs the scope '{scope.value}' on the store")
+    return membership.store
+
+
+def scopes_of(actor: Actor, role: Role) -> frozenset[Scope]:
+    """What the actor may do on a store where their membership is `role`: never more than role or token allow."""
+    if actor.token is None:
+        return role.scopes
+    return role.scopes & {Scope(scope) for scope in actor.token.scopes}
+
+
+def readable(actor: Actor) -> StoreQuerySet:
+    """The stores the actor may read, as a query for list routes."""
+    memberships = Membership.objects.filter(user=actor.user)
+    if actor.token is not None:
+        if Scope.READ not in actor.token.scopes:
+            return Store.objects.none()
+        memberships = memberships.filter(store__grants__token=actor.token)
+    return Store.objects.live().filter(pk__in=memberships.values("store"))

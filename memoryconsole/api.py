@@ -1,0 +1,223 @@
+"""The ground floor's routes: stores, records, summaries, jobs. Each view parses, opens the store, calls one service."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memoryconsole import access, errors, jobs, search, shapes
+from memoryconsole.idempotency import once
+from memoryconsole.listing import PageIn, page
+from memoryconsole.models import Job, Membership, Record, Scope, Store, Summary
+from memoryconsole.serializers import StrictSerializer
+from memoryconsole.services import forget, ingest, stores
+from memoryconsole.services.reading import record_details, summary_details
+from memoryconsole.times import read_stamp
+from memoryconsole.views import ConsoleView
+
+
+class StoresApi(ConsoleView):
+    scopes = {"GET": None, "POST": None}
+
+    @extend_schema(parameters=[PageIn])
+    def get(self, request: Request) -> Response:
+        """List the stores the caller may read."""
+        query = self.read_query(PageIn)
+        bound = {"list": "stores", "actor": self.actor.user.pk}
+        found, cursor = page(access.readable(self.actor), query, order="pk", **bound)
+        return Response({"results": [shapes.store_shape(store) for store in found], "next_cursor": cursor})
+
+    @extend_schema(request=shapes.StoreIn)
+    def post(self, request: Request) -> Response:
+        """Create a store; its id is generated."""
+        wanted = self.read_body(shapes.StoreIn)
+
+        def effect() -> tuple[int, dict[str, Any]]:
+            store = stores.create_store(self.actor, now=timezone.now(), **wanted)
+            return 201, shapes.store_shape(store, overrides={})
+
+        status, body = once(request, self.actor, None, "stores", effect)
+        return Response(body, status=status)
+
+
+class StoreApi(ConsoleView):
+    scopes = {"GET": Scope.READ, "PATCH": Scope.OPERATE, "DELETE": Scope.OPERATE}
+
+    def get(self, request: Request, store: str) -> Response:
+        """The store, its settings and its version (`ETag`)."""
+        return self._answer(self.open_store(store))
+
+    @extend_schema(request=shapes.StorePatch)
+    def patch(self, request: Request, store: str) -> Response:
+        """Change label, language, audit policy or settings. `If-Match` guards against a change in between."""
+        changes = self.read_body(shapes.StorePatch)
+        version = _if_match(request)
+        opened = self.open_store(store)
+        changed = stores.change_store(opened, self.actor, changes, if_version=version, now=timezone.now())
+        return self._answer(changed)
+
+    def delete(self, request: Request, store: str) -> Response:
+        """Close the store at once; what it held is erased in the background."""
+        forget.delete_store(self.open_store(store), by=self.actor.user, now=timezone.now())
+        return Response(status=204)
+
+    def _answer(self, store: Store) -> Response:
+        body = shapes.store_shape(store, overrides=stores.overrides_of(store))
+        return Response(body, headers={"ETag": f'"{store.version}"'})
+
+
+def _if_match(request: Request) -> int | None:
+    given = request.headers.get("If-Match")
+    if given is None or given.strip() == "*":
+        return None
+    text = given.strip().removeprefix("W/").strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        # No version of ours: it cannot match.
+        raise errors.StaleResource()
+    return int(text)
+
+
+class RecordsApi(ConsoleView):
+    scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
+
+    @extend_schema(parameters=[shapes.RecordFilters])
+    def get(self, request: Request, store: str) -> Response:
+        """List records, newest number first."""
+        query = self.read_query(shapes.RecordFilters)
+        opened = self.open_store(store)
+        rows = _filtered(opened, query).select_related("session")
+        found, cursor = page(rows, query, list="records", store=opened.pk)
+        return Response({"results": [shapes.record_shape(row) for row in found], "next_cursor": cursor})
+
+    @extend_schema(request=shapes.RecordsIn)
+    def post(self, request: Request, store: str) -> Response:
+        """Store 1 to 1000 records, all or nothing. A record is findable when this has answered."""
+        rows = [shapes.new_record(row) for row in self.read_body(shapes.RecordsIn)["records"]]
+        opened = self.open_store(store)
+
+        def effect() -> tuple[int, dict[str, Any]]:
+            stored = ingest.store_records(opened, rows, now=timezone.now())
+            return 201, {"records": [_stored_shape(result) for result in stored]}
+
+        status, body = once(request, self.actor, opened, "records", effect)
+        return Response(body, status=status)
+
+
+def _stored_shape(result: ingest.StoredRecord) -> dict[str, Any]:
+    shape: dict[str, Any] = {"ref": result.ref, "created": result.created}
+    if result.version_of is not None:
+        shape["version_of"] = result.version_of
+    return shape
+
+
+def _filtered(store: Store, query: dict[str, Any]) -> QuerySet[Record]:
+    rows = Record.objects.live().filter(store=store)
+    for name in ("project_id", "channel", "source_id", "message_id"):
+        if name in query:
+            rows = rows.filter(**{name: query[name]})
+    if "session_id" in query:
+        # Through the foreign key: '' asks for records without a session.
+        rows = rows.filter(session__session_id=query["session_id"] or None)
+    if "since" in query:
+        rows = rows.filter(instant__gte=read_stamp(query["since"]))
+    if "until" in query:
+        rows = rows.filter(instant__lt=read_stamp(query["until"]))
+    if query.get("text"):
+        rows = rows.filter(pk__in=search.records_with_words(store, query["text"]))
+    return rows
+
+
+class RecordApi(ConsoleView):
+    scopes = {"GET": Scope.READ, "DELETE": Scope.OPERATE}
+
+    def get(self, request: Request, store: str, number: int) -> Response:
+        """One record: its text, its versions and what supersedes it, its mentions and its nodes' state."""
+        return Response(record_details(self.open_store(store), number))
+
+    def delete(self, request: Request, store: str, number: int) -> Response:
+        """Hide a record at once; it is erased in the background."""
+        opened = self.open_store(store)
+        job = forget.delete_record(opened, number, by=self.actor.user, now=timezone.now())
+        return Response({"ref": f"mem:{number}", "deleted": True, "job": str(job.uuid)}, status=202)
+
+
+class SummariesApi(ConsoleView):
+    scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
+
+    @extend_schema(parameters=[shapes.SummaryFilters])
+    def get(self, request: Request, store: str) -> Response:
+        """List summaries, newest number first."""
+        query = self.read_query(shapes.SummaryFilters)
+        opened = self.open_store(store)
+        rows = Summary.objects.episodes() if query.get("episodes") else Summary.objects.live()
+        rows = rows.filter(store=opened)
+        if "session_id" in query:
+            rows = rows.filter(session__session_id=query["session_id"] or None)
+        found, cursor = page(rows.select_related("session"), query, list="summaries", store=opened.pk)
+        return Response({"results": [shapes.summary_shape(row) for row in found], "next_cursor": cursor})
+
+    @extend_schema(request=shapes.SummaryIn)
+    def post(self, request: Request, store: str) -> Response:
+        """Store a summary: an episode, or a node of the summary graph."""
+        new = shapes.new_summary(self.read_body(shapes.SummaryIn))
+        opened = self.open_store(store)
+
+        def effect() -> tuple[int, dict[str, Any]]:
+            summary = ingest.store_summary(opened, new, now=timezone.now())
+            return 201, {"ref": summary.ref, "created": True}
+
+        status, body = once(request, self.actor, opened, "summaries", effect)
+        return Response(body, status=status)
+
+
+class SummaryApi(ConsoleView):
+    scopes = {"GET": Scope.READ, "DELETE": Scope.OPERATE}
+
+    def get(self, request: Request, store: str, number: int) -> Response:
+        """One summary with its ordered sources."""
+        return Response(summary_details(self.open_store(store), number))
+
+    def delete(self, request: Request, store: str, number: int) -> Response:
+        """Hide a summary at once; it is erased in the background."""
+        opened = self.open_store(store)
+        job = forget.delete_summary(opened, number, by=self.actor.user, now=timezone.now())
+        return Response({"ref": f"ep:{number}", "deleted": True, "job": str(job.uuid)}, status=202)
+
+
+class JobApi(ConsoleView):
+    # The job's own store is looked up; see `_find`.
+    scopes = {"GET": Scope.READ}
+
+    def get(self, request: Request, job: uuid.UUID) -> Response:
+        """How a job stands."""
+        return Response(shapes.job_shape(_find(self.actor, job, Scope.READ)))
+
+
+class JobCancelApi(ConsoleView):
+    scopes = {"POST": Scope.OPERATE}
+
+    def post(self, request: Request, job: uuid.UUID) -> Response:
+        """Cancel a job that has not ended; ended ones stay as they are."""
+        StrictSerializer.read(request.data or {})
+        found = _find(self.actor, job, Scope.OPERATE)
+        jobs.cancel(found, now=timezone.now())
+        found.refresh_from_db()
+        return Response(shapes.job_shape(found))
+
+
+def _find(actor: access.Actor, job: uuid.UUID, scope: Scope) -> Job:
+    """The job, when the actor may do `scope` on its store. Raises NotFound, NotPermitted."""
+    memberships = Membership.objects.filter(user=actor.user, store__deleted_at=None)
+    if actor.token is not None:
+        memberships = memberships.filter(store__grants__token=actor.token)
+    found = (
+        Job.objects.select_related("store").filter(uuid=job, store__in=memberships.values("store")).first()
+    )
+    if found is None:
+        raise errors.NotFound("No such job")
+    access.open_store(actor, found.store.public_id, scope)
+    return found

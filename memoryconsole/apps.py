@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class MemoryconsoleConfig(AppConfig):
+    name = "memoryconsole"
+    label = "memoryconsole"
+
+    def ready(self) -> None:
+        # `shared_task` binds to this application in every process, web ones included.
+        from memoryconsole import celery, jobs  # noqa: F401
+        from memoryconsole.services import forget  # noqa: F401  (registers its jobs)

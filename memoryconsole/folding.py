@@ -1,0 +1,13 @@
+"""Names made comparable. Stored names keep their first form; only keys are folded."""
+
+import unicodedata
+
+
+def declared_key(name: str) -> str:
+    """The key under which declared names, aliases and predicates meet: NFKC, case-folded, single spaces, trimmed.
+
+    Contract: reconstruct A.5. "Straße" and "STRASSE" meet, so do full-width and ASCII letters.
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    # Case folding can undo the normal form (İ), so it is restored before keys are compared.
+    return " ".join(unicodedata.normalize("NFKC", folded).split())

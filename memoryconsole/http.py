@@ -1,0 +1,185 @@
+"""The wire: who sends a request, strict JSON in, problems out. `views.py` has the base of the views."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from rest_framework import authentication, exceptions, negotiation, parsers
+from rest_framework.request import Request
+
+from memoryconsole import errors
+from memoryconsole.middleware import current_request_id
+from memoryconsole.models import Token
+
+PROBLEM_JSON = "application/problem+json"
+
+# "Last used" answers whether a token is alive, not how often: one write a minute at most.
+LAST_USED_EVERY = timedelta(minutes=1)
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """`Authorization: Bearer <token>`. A bad token is refused, never treated as no token."""
+
+    def authenticate(self, request: Request) -> tuple[Any, Token] | None:
+        scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        now = timezone.now()
+        token = Token.objects.select_related("user").filter(digest=Token.digest_of(text.strip())).first()
+        if token is None or not token.usable_at(now) or not token.user.is_active:
+            raise errors.NotAuthenticated("The token is unknown, expired or revoked")
+        if token.last_used_at is None or now - token.last_used_at > LAST_USED_EVERY:
+            Token.objects.filter(pk=token.pk).update(last_used_at=now)
+        return token.user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """A signed-in person. Unsafe calls need the CSRF token, as pages do."""
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class AlwaysJSON(negotiation.DefaultContentNegotiation):
+    """The API speaks JSON whatever the caller says it accepts: an unread Accept header breaks nobody."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class StrictJSONParser(parsers.BaseParser):
+    """JSON as the standard has it, which PostgreSQL can hold.
+
+    Refused: bodies over `MAX_BODY_BYTES` (413), text that is not UTF-8, NaN and Infinity, a member named twice,
+    nesting too deep to read, NUL and lone surrogates in any string.
+    """
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        limit = settings.MAX_BODY_BYTES
+        try:
+            # One byte past the limit is enough to know; a declared length over it is not read at all.
+            if int(parser_context["request"].META.get("CONTENT_LENGTH") or 0) > limit:
+                raise errors.BodyTooLarge(f"At most {limit} bytes")
+            body = stream.read(limit + 1)
+        except RequestDataTooBig:
+            raise errors.BodyTooLarge(f"At most {limit} bytes") from None
+        if len(body) > limit:
+            raise errors.BodyTooLarge(f"At most {limit} bytes")
+        return read_json(body)
+
+
+def read_json(body: bytes) -> Any:
+    """Parse strictly. Raises InvalidJSON, or InvalidParameter with pointers for text that cannot be stored."""
+    try:
+        value = json.loads(body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise errors.InvalidJSON("Nested too deeply") from None
+    except UnicodeDecodeError:
+        raise errors.InvalidJSON("Not UTF-8") from None
+    except ValueError as fault:
+        raise errors.InvalidJSON(str(fault)[:200]) from None
+    # NUL and surrogates can only arrive as \u escapes: raw ones were refused above.
+    if b"\\u" in body:
+        faults = [
+            errors.Fault(pointer, "unstorable_text", "NUL and lone surrogates cannot be stored")
+            for pointer, text in _strings(value, "")
+            if not storable(text)
+        ]
+        if faults:
+            raise errors.InvalidParameter(faults[0].message, errors=faults[:50])
+    return value
+
+
+def storable(text: str) -> bool:
+    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("A member is named twice")
+    return members
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _strings(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield pointer, value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            yield pointer, key
+            # A pointer is itself written as JSON: a key that cannot be stored cannot be shown either.
+            shown = key if storable(key) else "?"
+            yield from _strings(member, f"{pointer}/{shown.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            yield from _strings(member, f"{pointer}/{index}")
+
+
+def problem(error: errors.ConsoleError) -> JsonResponse:
+    body = error.body(instance=f"urn:request:{current_request_id()}")
+    return JsonResponse(
+        body, status=error.status, content_type=PROBLEM_JSON, headers=error.headers,
+        json_dumps_params={"ensure_ascii": False},
+    )  # fmt: skip
+
+
+def problem_response(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
+    """DRF's exception handler: every error in the one shape. What we do not know stays an error (500, logged)."""
+    error = _as_console_error(exception)
+    if error is None:
+        return None
+    extensions = getattr(context.get("view"), "problem_extensions", None)
+    if extensions is not None:
+        error.extensions = extensions(error) | error.extensions
+    return problem(error)
+
+
+def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
+    if isinstance(exception, errors.ConsoleError):
+        return exception
+    if isinstance(exception, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
+        return errors.NotAuthenticated(headers={"WWW-Authenticate": "Bearer"})
+    if isinstance(exception, exceptions.PermissionDenied):
+        return errors.NotPermitted(str(exception.detail))
+    if isinstance(exception, Http404 | exceptions.NotFound):
+        return errors.NotFound()
+    if isinstance(exception, exceptions.MethodNotAllowed):
+        return errors.MethodNotAllowed(str(exception.detail))
+    if isinstance(exception, exceptions.UnsupportedMediaType):
+        return errors.UnsupportedMediaType()
+    if isinstance(exception, exceptions.ParseError):
+        return errors.InvalidJSON(str(exception.detail))
+    return None
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The site's 404: a problem under /api, a page elsewhere."""
+    from memoryconsole.pages import error_page
+
+    if request.path.startswith("/api/"):
+        return problem(errors.NotFound())
+    return error_page(request, errors.NotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The site's 500. The traceback is in the log, under the request id the answer carries."""
+    from memoryconsole.pages import error_page
+
+    if request.path.startswith("/api/"):
+        return problem(errors.ConsoleError())
+    return error_page(request, errors.ConsoleError())

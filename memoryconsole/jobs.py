@@ -1,0 +1,149 @@
+"""Background work that survives its worker.
+
+A job is a row with a lease. A task only says "there is something to do": whoever runs it takes the lease, works, and
+writes the outcome; a worker that dies lets the lease run out, and the sweeper (every 15 s) sends the job again. A lost
+or doubled message therefore changes nothing. Handlers must be idempotent.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from memoryconsole.models import Job, Store, User
+from memoryconsole.models.jobs import JobState
+
+log = logging.getLogger(__name__)
+
+# A lease outlives any slice of work between two calls of `report`; a dead worker's job waits this long at most.
+LEASE = timedelta(seconds=60)
+MAX_ATTEMPTS = 5
+
+Handler = Callable[[Job], None]
+
+_handlers: dict[str, Handler] = {}
+
+
+class JobCancelled(Exception):
+    """Raised inside a handler by `report` when somebody cancelled the job."""
+
+
+class LeaseLost(Exception):
+    """Raised inside a handler by `report` when the lease ran out and another worker took the job over."""
+
+
+def handles(kind: str) -> Callable[[Handler], Handler]:
+    """Registers the handler of a kind of job."""
+
+    def register(handler: Handler) -> Handler:
+        _handlers[kind] = handler
+        return handler
+
+    return register
+
+
+def start(store: Store, kind: str, arguments: dict[str, Any], *, by: User | None, now: datetime) -> Job:
+    """Queue a job in the caller's transaction; it is sent when that commits."""
+    job = Job.objects.create(
+        store=store, uuid=uuid.uuid4(), kind=kind, arguments=arguments, created_by=by, created_at=now
+    )
+    transaction.on_commit(lambda: send(job.pk))
+    return job
+
+
+def send(job_pk: int) -> None:
+    """Tell a worker. With the broker away the job stays queued: the sweeper sends it when the broker is back."""
+    from memoryconsole.tasks import run_job
+
+    try:
+        run_job.apply_async((job_pk,), retry=False)
+    except OperationalError as fault:
+        log.warning("job %s stays queued: no broker (%s)", job_pk, fault)
+
+
+def run(job_pk: int) -> None:
+    """Take the job's lease and do its work; does nothing when it is finished or another worker holds it."""
+    job = _take(job_pk, now=timezone.now())
+    if job is None:
+        return
+    try:
+        _handlers[job.kind](job)
+    except (JobCancelled, LeaseLost) as end:
+        log.info("job %s stopped: %s", job.uuid, type(end).__name__)
+    except Exception as fault:
+        # Whatever it was, the job must not stay "running" for ever, and its owner must see that it failed.
+        log.exception("job %s failed (attempt %s)", job.uuid, job.attempts)
+        _fail(job, fault)
+    else:
+        _settle(job, JobState.DONE)
+
+
+def report(job: Job, *, done: int, total: int | None = None, message: str = "") -> None:
+    """Write progress and renew the lease. Raises JobCancelled or LeaseLost when the work should stop."""
+    now = timezone.now()
+    kept = _held(job).update(
+        done=done, total=F("total") if total is None else total, message=message, leased_until=now + LEASE
+    )
+    if kept:
+        return
+    state = Job.objects.values_list("state", flat=True).filter(pk=job.pk).first()
+    raise JobCancelled if state == JobState.CANCELLED else LeaseLost
+
+
+def cancel(job: Job, *, now: datetime) -> bool:
+    """Cancel a job that has not ended. Returns whether it was still to be cancelled."""
+    waiting = Job.objects.filter(pk=job.pk, state__in=[JobState.QUEUED, JobState.RUNNING])
+    return bool(waiting.update(state=JobState.CANCELLED, finished_at=now, leased_until=None))
+
+
+def sweep(*, now: datetime) -> int:
+    """Send every job nobody holds: queued ones whose message may be lost, running ones whose worker is gone."""
+    forgotten = Job.objects.filter(_free(now)).filter(
+        # A fresh job's own message is probably still on its way.
+        Q(state=JobState.RUNNING)
+        | Q(leased_until__isnull=False)
+        | Q(created_at__lt=now - timedelta(seconds=10))
+    )
+    waiting = list(forgotten.order_by("pk").values_list("pk", flat=True)[:1000])
+    for job_pk in waiting:
+        send(job_pk)
+    return len(waiting)
+
+
+def _free(now: datetime) -> Q:
+    expired = Q(leased_until=None) | Q(leased_until__lt=now)
+    return Q(state__in=[JobState.QUEUED, JobState.RUNNING]) & expired
+
+
+def _held(job: Job) -> models.QuerySet[Job]:
+    # `attempts` is the lease's number: a worker that lost it cannot write over its successor.
+    return Job.objects.filter(pk=job.pk, state=JobState.RUNNING, attempts=job.attempts)
+
+
+def _take(job_pk: int, *, now: datetime) -> Job | None:
+    taken = Job.objects.filter(_free(now), pk=job_pk).update(
+        state=JobState.RUNNING, attempts=F("attempts") + 1, started_at=now, leased_until=now + LEASE
+    )
+    return Job.objects.select_related("store").get(pk=job_pk) if taken else None
+
+
+def _settle(job: Job, state: JobState) -> None:
+    _held(job).update(state=state, finished_at=timezone.now(), leased_until=None)
+
+
+def _fail(job: Job, fault: Exception) -> None:
+    # The message names the kind of fault only: an exception's text may quote stored content.
+    message = f"{type(fault).__name__} on attempt {job.attempts}; the log has the details"
+    if job.attempts >= MAX_ATTEMPTS:
+        _held(job).update(
+            state=JobState.FAILED, message=message, finished_at=timezone.now(), leased_until=None
+        )
+    else:
+        pause = timedelta(seconds=2**job.attempts)
+        _held(job).update(state=JobState.QUEUED, message=message, leased_until=timezone.now() + pause)

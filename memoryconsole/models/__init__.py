@@ -1,0 +1,35 @@
+"""What is stored: every table of the project, one module per subject."""
+
+from memoryconsole.models.access import Membership, Role, Scope, Token, TokenGrant, User
+from memoryconsole.models.graph import Association, Entity, EntityAlias, Mention
+from memoryconsole.models.jobs import IdempotencyKey, Job
+from memoryconsole.models.records import Record, RecordNode, Session
+from memoryconsole.models.search import EmbeddingSpace, EntryVector, IndexEntry
+from memoryconsole.models.stores import Store, StoreCounter, StoreSettings
+from memoryconsole.models.summaries import Summary, SummarySource
+
+__all__ = [
+    "Association",
+    "EmbeddingSpace",
+    "Entity",
+    "EntityAlias",
+    "EntryVector",
+    "IdempotencyKey",
+    "IndexEntry",
+    "Job",
+    "Membership",
+    "Mention",
+    "Record",
+    "RecordNode",
+    "Role",
+    "Scope",
+    "Session",
+    "Store",
+    "StoreCounter",
+    "StoreSettings",
+    "Summary",
+    "SummarySource",
+    "Token",
+    "TokenGrant",
+    "User",
+]

@@ -1,0 +1,150 @@
+"""Declared entities, their names, where they are mentioned, and declared associations."""
+
+from django.db import models
+from django.db.models import Q
+
+from memoryconsole.models.records import Record
+from memoryconsole.models.summaries import Summary
+
+DECLARED_BY = ["agent", "operator"]
+
+
+def exactly_one(*fields: str) -> Q:
+    """A condition: one of the foreign keys is set and the others are not."""
+    either = Q()
+    for chosen in fields:
+        either |= Q(**{f"{name}__isnull": name != chosen for name in fields})
+    return either
+
+
+class Entity(models.Model):
+    """A declared thing or person. Names are not unique (`decisions 17`)."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
+    number = models.BigIntegerField()
+    uuid = models.UUIDField()
+    project_id = models.TextField(default="")
+    channel = models.TextField(default="")
+    name = models.TextField()
+    declared_key = models.TextField()
+    declared_by = models.TextField(default="agent")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_entity"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "number"], name="entity_number"),
+            models.UniqueConstraint(fields=["store", "uuid"], name="entity_uuid"),
+            models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="entity_declared_by"),
+        ]
+        indexes = [models.Index(fields=["store", "declared_key"], name="entity_key")]
+
+
+class EntityAlias(models.Model):
+    """Another name of an entity, in the scope that declared it."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
+    entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="aliases")
+    project_id = models.TextField(default="")
+    channel = models.TextField(default="")
+    alias = models.TextField()
+    declared_key = models.TextField()
+
+    class Meta:
+        db_table = "mc_entity_alias"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["store", "entity", "project_id", "channel", "declared_key"], name="alias_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["store", "declared_key"], name="alias_key")]
+
+
+class Mention(models.Model):
+    """A record or a summary names an entity, because somebody declared so."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
+    entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="mentions")
+    record = models.ForeignKey(Record, on_delete=models.CASCADE, null=True)
+    summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True)
+    declared_by = models.TextField(default="agent")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_mention"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["store", "entity", "record", "summary"], name="mention_once", nulls_distinct=False
+            ),
+            models.CheckConstraint(condition=exactly_one("record", "summary"), name="mention_one_place"),
+            models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="mention_declared_by"),
+        ]
+        indexes = [
+            models.Index(fields=["store", "record"], name="mention_record"),
+            models.Index(fields=["store", "summary"], name="mention_summary"),
+        ]
+
+
+class Association(models.Model):
+    """A declared relation: subject, predicate, object, each end an entity, a record or a summary.
+
+    `predicate` is stored normalised. Every end and the anchor cascade: no declaration outlives what it joins.
+    """
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
+    number = models.BigIntegerField()
+    project_id = models.TextField(default="")
+    channel = models.TextField(default="")
+    subject_entity = models.ForeignKey(Entity, on_delete=models.CASCADE, null=True, related_name="+")
+    subject_record = models.ForeignKey(Record, on_delete=models.CASCADE, null=True, related_name="+")
+    subject_summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True, related_name="+")
+    predicate = models.TextField()
+    object_entity = models.ForeignKey(Entity, on_delete=models.CASCADE, null=True, related_name="+")
+    object_record = models.ForeignKey(Record, on_delete=models.CASCADE, null=True, related_name="+")
+    object_summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True, related_name="+")
+    anchor_record = models.ForeignKey(Record, on_delete=models.CASCADE, null=True, related_name="+")
+    anchor_summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True, related_name="+")
+    declared_by = models.TextField(default="agent")
+    declared_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_association"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "number"], name="association_number"),
+            models.UniqueConstraint(
+                fields=[
+                    "store",
+                    "project_id",
+                    "channel",
+                    "predicate",
+                    "subject_entity",
+                    "subject_record",
+                    "subject_summary",
+                    "object_entity",
+                    "object_record",
+                    "object_summary",
+                    "anchor_record",
+                    "anchor_summary",
+                ],
+                name="association_once",
+                nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                condition=exactly_one("subject_entity", "subject_record", "subject_summary"),
+                name="association_one_subject",
+            ),
+            models.CheckConstraint(
+                condition=exactly_one("object_entity", "object_record", "object_summary"),
+                name="association_one_object",
+            ),
+            models.CheckConstraint(
+                condition=Q(anchor_record=None) | Q(anchor_summary=None), name="association_one_anchor"
+            ),
+            models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="association_declared_by"),
+        ]
+        indexes = [
+            models.Index(fields=["store", "subject_entity"], name="association_subject_entity"),
+            models.Index(fields=["store", "object_entity"], name="association_object_entity"),
+            models.Index(fields=["store", "subject_record"], name="association_subject_record"),
+            models.Index(fields=["store", "subject_summary"], name="association_subject_summary"),
+        ]

@@ -1,0 +1,67 @@
+"""Work that waits, and answers kept so that a repeated request does not repeat its effect."""
+
+from django.db import models
+from django.db.models import Q
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Job(models.Model):
+    """A piece of background work with a lease: a worker that dies loses its lease, and another goes on."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, related_name="jobs")
+    uuid = models.UUIDField()
+    kind = models.TextField()
+    arguments = models.JSONField(default=dict)
+    state = models.TextField(choices=JobState.choices, default=JobState.QUEUED)
+    done = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True)
+    message = models.TextField(default="")
+    errors = models.JSONField(default=list)
+    attempts = models.IntegerField(default=0)
+    created_by = models.ForeignKey("memoryconsole.User", on_delete=models.SET_NULL, null=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    leased_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "mc_job"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "uuid"], name="job_uuid"),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="job_state_known"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["state", "leased_until"],
+                name="job_waiting",
+                condition=Q(state__in=["queued", "running"]),
+            ),
+        ]
+
+
+class IdempotencyKey(models.Model):
+    """The first answer to a keyed write: refs and states, never texts (`decisions 16`)."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, null=True)
+    user = models.ForeignKey("memoryconsole.User", on_delete=models.CASCADE)
+    route = models.TextField()
+    key = models.TextField()
+    body_digest = models.BinaryField(max_length=32)
+    status = models.IntegerField()
+    answer = models.JSONField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_idempotency_key"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["store", "user", "route", "key"], name="idempotency_key_once", nulls_distinct=False
+            ),
+        ]

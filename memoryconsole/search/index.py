@@ -1,0 +1,182 @@
+"""The write side: what makes a row findable, in the row's own transaction, and what takes that away again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Exists, Model, OuterRef, QuerySet
+from psycopg.sql import SQL, Identifier
+
+from memoryconsole import embedding
+from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
+from memoryconsole.models.summaries import SourceType
+from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
+from memoryconsole.search.lexical import key, pack, votes
+from memoryconsole.search.vectors import literal, quantize
+
+# Of a row's digest, what orders ties: two texts that differ share it once in 2**64.
+DIGEST_BYTES = 8
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What a write did: entries and vectors written. `failure`: why there are no vectors although a model is
+    configured ('' otherwise); `fill_space` writes them later.
+    """
+
+    entries: int = 0
+    vectors: int = 0
+    failure: str = ""
+
+
+def index(
+    store: Store, *, records: Sequence[Record] = (), summaries: Sequence[Summary] = (), now: datetime
+) -> Indexed:
+    """Make saved rows findable. Call in the transaction that inserted them, holding the store's counter.
+
+    Summaries of summaries are no candidates of recall and are left out. A failing embedder does not fail the
+    write.
+    """
+    rows: list[Record | Summary] = [*records, *_episodes(summaries)]
+    if not rows:
+        return Indexed()
+    ids = _take_ids(len(rows))
+    _copy(IndexEntry, _ENTRY_COLUMNS, (_entry(store, pk, row) for pk, row in zip(ids, rows, strict=True)))
+    try:
+        written = _write_vectors(store, ids, [_text(row) for row in rows], now=now)
+    except embedding.EmbeddingFailed as fault:
+        return Indexed(entries=len(rows), failure=str(fault))
+    return Indexed(entries=len(rows), vectors=written)
+
+
+def remove(store: Store, *, record_ids: Iterable[int] = (), summary_ids: Iterable[int] = ()) -> None:
+    """Make rows unfindable, by primary key. Call in the transaction that hides or deletes them."""
+    for condition in ({"record_id__in": list(record_ids)}, {"summary_id__in": list(summary_ids)}):
+        if any(condition.values()):
+            entries = IndexEntry.objects.filter(store=store, **condition)
+            EntryVector.objects.filter(store=store, entry__in=entries).delete()
+            entries.delete()
+
+
+def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: datetime) -> int | None:
+    """Embed the next `limit` entries past `after` that have no vector of the running model.
+
+    Answers where to go on from, or None at the end; the running model's space is then the store's active one.
+    That is how a store changes its model, and how it recovers from writes during which the model failed. Call
+    each step in a transaction holding the store's counter. Raises embedding.EmbeddingFailed.
+    """
+    model = embedding.current()
+    if model is None:
+        return None
+    space = _space(store, model, now=now)
+    vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
+    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
+    entries = list(missing.select_related("record", "summary")[:limit])
+    texts = [_text(entry.record or entry.summary) for entry in entries]
+    _write_vectors(store, [entry.pk for entry in entries], texts, now=now)
+    if len(entries) == limit:
+        return entries[-1].pk
+    Store.objects.filter(pk=store.pk).update(active_space=space)
+    return None
+
+
+def matching_keys(store: Store, text: str) -> list[int]:
+    """The keys an entry holds that has all the words of a text, for `keys__contains`. Empty: the text has no
+    words.
+    """
+    units = query_units(text, store.language, keep_stops=True)
+    return sorted({key(store.pk, term) for unit in units for term in unit.terms})
+
+
+def records_with_words(store: Store, text: str) -> QuerySet[IndexEntry, int | None]:
+    """The primary keys of the records that have all the words of a text, as a subquery; none for a text of
+    none.
+    """
+    entries = IndexEntry.objects.filter(store=store, record__isnull=False)
+    keys = matching_keys(store, text)
+    return (entries.filter(keys__contains=keys) if keys else entries.none()).values_list(
+        "record_id", flat=True
+    )
+
+
+def _episodes(summaries: Iterable[Summary]) -> list[Summary]:
+    return [summary for summary in summaries if summary.source_type != SourceType.NODES]
+
+
+def _text(row: Record | Summary | None) -> str:
+    if isinstance(row, Record):
+        return row.content
+    return row.summary if row is not None else ""
+
+
+_ENTRY_COLUMNS = (
+    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "instant",
+    "stored_at", "digest", "analyzer", "keys", "forward", "length",
+)  # fmt: skip
+
+
+def _entry(store: Store, pk: int, row: Record | Summary) -> tuple[Any, ...]:
+    """The columns of a row's entry."""
+    terms = index_terms(_text(row), store.language)
+    if isinstance(row, Record):
+        record, summary, source_id, instant = row.pk, None, row.source_id, row.instant
+        producers = {row.source_name, row.source_id}
+    else:
+        record, summary, source_id, instant, producers = None, row.pk, "", row.earliest_at, set()
+    keys, forward = pack(store.pk, terms.counts, votes(producers, instant, store.language))
+    return (
+        pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id, instant,
+        row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER, f"{{{','.join(map(str, keys))}}}",
+        forward, terms.length,
+    )  # fmt: skip
+
+
+def _write_vectors(store: Store, entries: Sequence[int], texts: Sequence[str], *, now: datetime) -> int:
+    model = embedding.current()
+    if model is None or not entries:
+        return 0
+    vectors = embedding.embed_texts(model, texts)
+    space = _space(store, model, now=now)
+    rows = [
+        (store.pk, entry, space.pk, literal(quantized))
+        for entry, vector in zip(entries, vectors, strict=True)
+        if vector is not None and (quantized := quantize(vector)) is not None
+    ]
+    _copy(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
+    return len(rows)
+
+
+def _take_ids(count: int) -> list[int]:
+    statement = "SELECT nextval(pg_get_serial_sequence('mc_index_entry', 'id')) FROM generate_series(1, %s)"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [count])
+        return [pk for (pk,) in cursor.fetchall()]
+
+
+def _copy(model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert rows by COPY: INSERT statements of this size cost five times as much to put together."""
+    names = SQL(", ").join(map(Identifier, columns))
+    statement = SQL("COPY {} ({}) FROM STDIN").format(Identifier(model._meta.db_table), names)
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def _space(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:
+    """The running model's space in the store, made at first use. A store's first space is its active one.
+
+    Another model than the active one writes beside it: the active space stays, since its vectors are the
+    complete ones, until `fill_space` has embedded the rest.
+    """
+    space, made = EmbeddingSpace.objects.get_or_create(
+        store=store,
+        name=model.name,
+        fingerprint=model.fingerprint,
+        defaults={"dimensions": model.dimensions, "created_at": now},
+    )
+    if made:
+        Store.objects.filter(pk=store.pk, active_space=None).update(active_space=space)
+    return space

@@ -1,0 +1,90 @@
+"""The lexical leg: the query's words and the declared aliases it brings along, looked up and scored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryconsole.models import Store
+from memoryconsole.scope import ReadScope
+from memoryconsole.search.analyze import occurs, phrase, phrase_terms, query_units
+from memoryconsole.search.lexical import Found, Ints, Matches, holding, idf, impacts, key, match
+from memoryconsole.search.read import Ground, read_found, read_frequencies, read_texts
+
+# Exact to here: every row that holds a word of the query is scored. In a larger store a query's commonest
+# words may find no rows of their own (they still count in rows that others find), and the answer says that it
+# was bounded.
+MAX_ROWS = 20_000
+# A query is read to here: more is a document, and its first thousand words say what it is about.
+MAX_UNITS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """`cues`: what declared aliases add to each row. `bounded`: a constant of this module was reached."""
+
+    found: Found
+    matches: Matches
+    cues: Ints
+    bounded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    sequence: tuple[str, ...]
+    keys: tuple[int, ...]
+
+
+def read_words(store: Store, scope: ReadScope, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
+    """One statement; one more above MAX_ROWS, and one more for aliases of several words."""
+    every = query_units(text, ground.language)
+    units = every[:MAX_UNITS]
+    cues = [cue for term in cue_terms if (cue := _cue(store, term, ground.language)).keys]
+    keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
+    common = _common(store, keys) if ground.total > MAX_ROWS else {}
+    wanted = [hashed for term, hashed in keys.items() if term not in common]
+    found = read_found(store, scope, wanted, [cue.keys for cue in cues])
+    return Words(
+        found=found,
+        matches=match(found, units, total=ground.total, salt=store.pk, at_least=common),
+        cues=_cue_scores(found, cues, ground.total, ground.language),
+        bounded=bool(common) or len(every) > MAX_UNITS,
+    )
+
+
+def _common(store: Store, keys: dict[str, int]) -> dict[str, int]:
+    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS at
+    most.
+
+    The rarest term that occurs is always looked for.
+    """
+    frequencies = read_frequencies(store, list(keys.values()), cap=MAX_ROWS + 1)
+    ordered = sorted((frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed])
+    rows = np.cumsum([frequency for frequency, _ in ordered])
+    return {term: frequency for (frequency, term), sofar in list(zip(ordered, rows, strict=True))[1:]
+            if sofar > MAX_ROWS}  # fmt: skip
+
+
+def _cue(store: Store, term: str, language: str) -> _Cue:
+    keys = dict.fromkeys(key(store.pk, word) for word in phrase_terms(term, language))
+    return _Cue(phrase(term, language), tuple(keys))
+
+
+def _cue_scores(found: Found, cues: Sequence[_Cue], total: int, language: str) -> Ints:
+    """A phrase counts as a word that occurs once, as rare as the phrase is."""
+    scores = np.zeros(len(found.ids), dtype=np.int64)
+    held = [holding(found, cue.keys) for cue in cues]
+    # The words of a phrase may lie apart: only the text tells.
+    doubtful = [rows for cue, rows in zip(cues, held, strict=True) if len(cue.keys) > 1]
+    texts = {}
+    if doubtful:
+        read = read_texts(found.ids[np.logical_or.reduce(doubtful)])
+        texts = {pk: phrase(text, language) for pk, text in read.items()}
+    once = impacts(np.ones(len(found.ids), dtype=np.int64), found.lengths)
+    for cue, rows in zip(cues, held, strict=True):
+        if len(cue.keys) > 1:
+            rows &= np.array(
+                [occurs(cue.sequence, texts.get(int(pk), ())) for pk in found.ids], dtype=np.bool_
+            )
+        scores += np.where(rows, idf(total, int(rows.sum())) * once, 0)
+    return scores

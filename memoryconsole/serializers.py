@@ -1,0 +1,137 @@
+"""Strict input: what the contracts call an integer, a text, a switch, and objects without unknown members.
+
+Contract: `decisions 9`. DRF's own fields forgive ("5" is an integer, true is 1); these do not.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from memoryconsole.errors import Fault, InvalidParameter
+
+# Far beyond anything a contract bounds, far below what PostgreSQL's bigint holds.
+LARGEST = 2**53 - 1
+
+
+class Whole(serializers.IntegerField):
+    """A JSON integer: no text, no boolean, no fraction (2.0 included)."""
+
+    def __init__(self, *, min_value: int = 0, max_value: int = LARGEST, **options: Any) -> None:
+        super().__init__(min_value=min_value, max_value=max_value, **options)
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return int(data)
+
+
+class Text(serializers.CharField):
+    """A JSON string, kept exactly: not trimmed, blank allowed unless said otherwise."""
+
+    default_error_messages = {"invalid": "Not a string."}
+
+    def __init__(self, *, max_length: int = 256, allow_blank: bool = True, **options: Any) -> None:
+        super().__init__(max_length=max_length, allow_blank=allow_blank, trim_whitespace=False, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        if type(data) is not str:
+            self.fail("invalid")
+        return str(data)
+
+
+class Flag(serializers.BooleanField):
+    """A JSON boolean: nothing else."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if type(data) is not bool:
+            self.fail("invalid", input=data)
+        return bool(data)
+
+
+class Members(serializers.DictField):
+    """A JSON object whose members the contract leaves open."""
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """An object that takes the members it names and no others."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValidationError({"": [ErrorDetail("Expected an object.", code="invalid")]})
+        unknown = [name for name in data if name not in self.fields]
+        if unknown:
+            raise ValidationError(
+                {name: [ErrorDetail("No such member.", code="unknown")] for name in unknown}
+            )
+        return super().to_internal_value(data)
+
+    @classmethod
+    def read(cls, data: Any) -> dict[str, Any]:
+        """The validated members. Raises InvalidParameter with a pointer to each fault."""
+        serializer = cls(data=data)
+        try:
+            serializer.is_valid(raise_exception=True)
+        except ValidationError as fault:
+            faults = list(_faults(fault.detail, ""))
+            raise InvalidParameter(_sentence(faults), errors=faults[:50]) from None
+        return dict(serializer.validated_data)
+
+    @classmethod
+    def read_query(cls, query: QueryDict) -> dict[str, Any]:
+        """The same for a query string, whose numbers and switches are texts. A repeated name is refused."""
+        data: dict[str, Any] = {}
+        fields = cls().fields
+        faults = []
+        for name, values in query.lists():
+            if len(values) > 1:
+                faults.append(Fault(f"?{name}", "repeated", "Given more than once."))
+            elif any(char == "\0" or "\ud800" <= char <= "\udfff" for char in name + values[0]):
+                faults.append(Fault("?", "unstorable_text", "NUL and lone surrogates cannot be stored."))
+            else:
+                data[name] = _from_text(fields.get(name), values[0])
+        if faults:
+            raise InvalidParameter(_sentence(faults), errors=faults)
+        try:
+            return cls.read(data)
+        except InvalidParameter as refused:
+            faults = [Fault("?" + f.pointer.lstrip("/"), f.code, f.message) for f in refused.errors]
+            raise InvalidParameter(_sentence(faults), errors=faults) from None
+
+
+def _from_text(field: Any, value: str) -> Any:
+    """Query strings and forms carry texts: convert first, then the same strict field judges."""
+    if isinstance(field, Whole):
+        try:
+            return int(value) if value.isascii() and len(value) < 20 else value
+        except ValueError:
+            return value
+    if isinstance(field, Flag):
+        return {"true": True, "false": False, "1": True, "0": False}.get(value, value)
+    return value
+
+
+def _faults(detail: Any, pointer: str) -> Iterator[Fault]:
+    if isinstance(detail, ErrorDetail):
+        yield Fault(pointer, detail.code or "invalid", str(detail))
+    elif isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            step = str(name).replace("~", "~0").replace("/", "~1")
+            here = pointer if name in ("", "non_field_errors") else f"{pointer}/{step}"
+            yield from _faults(inner, here)
+    elif all(isinstance(inner, ErrorDetail) for inner in detail):
+        for inner in detail:
+            yield from _faults(inner, pointer)
+    else:
+        # A list's errors: one entry per element, empty where an element was fine.
+        for index, inner in enumerate(detail):
+            if inner:
+                yield from _faults(inner, f"{pointer}/{index}")
+
+
+def _sentence(faults: list[Fault]) -> str:
+    first = faults[0]
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{first.pointer or 'body'}: {first.message}{more}"

@@ -1,0 +1,126 @@
+"""Deleting: hidden everywhere in its transaction, erased by a job soon after (`decisions 15`)."""
+
+from datetime import datetime
+
+from django.db import connection, transaction
+from django.db.models import Q
+
+from memoryconsole import jobs, search
+from memoryconsole.errors import NotFound
+from memoryconsole.models import (
+    Association,
+    Job,
+    Mention,
+    Record,
+    RecordNode,
+    Store,
+    Summary,
+    SummarySource,
+    User,
+)
+from memoryconsole.services.numbering import lock_counter
+
+# Rows erased per statement: short locks, steady progress.
+_SLICE = 2000
+
+
+@transaction.atomic
+def delete_record(store: Store, number: int, *, by: User, now: datetime) -> Job:
+    """Hide a record and all that hangs on it; returns the job that erases it.
+
+    Mentions, associations (as an end or as the anchor), nodes and index entries go at once. Summaries that covered
+    it stay and say `sources_gone`. Raises NotFound.
+    """
+    lock_counter(store)
+    record = Record.objects.live().filter(store=store, number=number).first()
+    if record is None:
+        raise NotFound("No such record")
+    covering = SummarySource.objects.filter(store=store, record=record).values("summary")
+    Summary.objects.filter(store=store, pk__in=covering).update(sources_gone=True)
+    SummarySource.objects.filter(store=store, record=record).update(record=None)
+    _drop_dependents(store, record=record)
+    search.remove(store, record_ids=[record.pk])
+    Record.objects.filter(pk=record.pk).update(deleted_at=now)
+    return jobs.start(store, "erase", {}, by=by, now=now)
+
+
+@transaction.atomic
+def delete_summary(store: Store, number: int, *, by: User, now: datetime) -> Job:
+    """Hide a summary and all that hangs on it; its sources stay. Raises NotFound."""
+    lock_counter(store)
+    summary = Summary.objects.live().filter(store=store, number=number).first()
+    if summary is None:
+        raise NotFound("No such summary")
+    covering = SummarySource.objects.filter(store=store, child=summary).values("summary")
+    Summary.objects.filter(store=store, pk__in=covering).update(sources_gone=True)
+    SummarySource.objects.filter(store=store, child=summary).update(child=None)
+    _drop_dependents(store, summary=summary)
+    search.remove(store, summary_ids=[summary.pk])
+    Summary.objects.filter(pk=summary.pk).update(deleted_at=now)
+    return jobs.start(store, "erase", {}, by=by, now=now)
+
+
+@transaction.atomic
+def delete_store(store: Store, *, by: User, now: datetime) -> None:
+    """Close a store to everybody at once; a job erases what it held."""
+    Store.objects.filter(pk=store.pk).update(deleted_at=now)
+    jobs.start(store, "erase_store", {}, by=by, now=now)
+
+
+def _drop_dependents(store: Store, **row: Record | Summary) -> None:
+    ((kind, target),) = row.items()
+    Mention.objects.filter(store=store, **{kind: target}).delete()
+    RecordNode.objects.filter(store=store, **{kind: target}).delete()
+    joined = Q()
+    for end in ("subject", "object", "anchor"):
+        joined |= Q(**{f"{end}_{kind}": target})
+    Association.objects.filter(joined, store=store).delete()
+
+
+@jobs.handles("erase")
+def erase(job: Job) -> None:
+    """Physically remove the store's hidden records and summaries."""
+    done = 0
+    for table in ("mc_record", "mc_summary"):
+        while erased := _erase_slice(table, "deleted_at IS NOT NULL", job.store_id):
+            done += erased
+            jobs.report(job, done=done)
+
+
+# Children before parents, so that no statement has much to cascade.
+_STORE_TABLES = (
+    "mc_entry_vector",
+    "mc_index_entry",
+    "mc_association",
+    "mc_mention",
+    "mc_entity_alias",
+    "mc_entity",
+    "mc_record_node",
+    "mc_summary_source",
+    "mc_summary",
+    "mc_record",
+    "mc_session",
+)
+
+
+@jobs.handles("erase_store")
+def erase_store(job: Job) -> None:
+    """Physically remove a closed store. The last statement takes the store's row, and this job with it."""
+    store = Store.objects.get(pk=job.store_id)
+    done = 0
+    for table in _STORE_TABLES:
+        while erased := _erase_slice(table, "TRUE", store.pk):
+            done += erased
+            jobs.report(job, done=done)
+    store.delete()
+
+
+def _erase_slice(table: str, condition: str, store_pk: int) -> int:
+    # Both names come from this module's constants, never from input.
+    statement = (
+        f"DELETE FROM {table} WHERE id IN"  # noqa: S608
+        f" (SELECT id FROM {table} WHERE store_id = %s AND {condition} LIMIT {_SLICE})"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [store_pk])
+        return int(cursor.rowcount)

@@ -1,0 +1,273 @@
+"""Records and summaries come in: numbered, versioned and indexed in one transaction, all or nothing."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from memoryconsole import search
+from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource
+from memoryconsole.models.summaries import SourceType
+from memoryconsole.services.numbering import lock_counter, take_beliefs, take_numbers
+from memoryconsole.times import read_stamp, write_stamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRecord:
+    """A record as its caller gives it. `timestamp` None: the server's time; '': unknown time."""
+
+    content: str
+    message_id: str = ""
+    project_id: str = ""
+    channel: str = ""
+    session_id: str = ""
+    source_type: str = ""
+    source_id: str = ""
+    source_name: str = ""
+    role: str = ""
+    timestamp: str | None = None
+    tool_call_id: str = ""
+    tool_name: str = ""
+    tool_calls: Any = None
+    conversation_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """What became of one row: its record, whether it is new, and the version before it."""
+
+    ref: str
+    created: bool
+    version_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSummary:
+    """An episode (its own span) or a node of the summary graph (ordered sources)."""
+
+    summary: str
+    start: str = ""
+    end: str = ""
+    project_id: str = ""
+    channel: str = ""
+    session_id: str = ""
+    depth: int = 0
+    source_type: str = ""
+    source_ids: tuple[int, ...] = field(default=())
+    token_count: int = 0
+    source_token_count: int = 0
+    expand_hint: str = ""
+
+
+def digest_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+@transaction.atomic
+def store_records(store: Store, rows: Sequence[NewRecord], *, now: datetime) -> list[StoredRecord]:
+    """Store rows in order; answers one result per row.
+
+    A row with the message id of an earlier one in the same project is compared with its latest version only: the
+    same text is that record (not stored again), another text is a new version. Without a message id nothing is
+    ever a duplicate. Contract: `decisions 2, 3`.
+    """
+    counter = lock_counter(store)
+    plan = _Plan(store, rows)
+    if plan.fresh:
+        _insert(store, counter, plan.fresh, now=now)
+    return [result.named() for result in plan.results]
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """A row on its way in: `record` is filled when it is new, `existing` when it is a duplicate."""
+
+    row: NewRecord
+    digest: bytes
+    existing: "Record | _Arrival | None" = None
+    before: "Record | _Arrival | None" = None
+    record: Record | None = None
+
+    def named(self) -> StoredRecord:
+        if self.existing is not None:
+            return StoredRecord(_ref(self.existing), created=False)
+        return StoredRecord(_ref(self), created=True, version_of=_ref(self.before) if self.before else None)
+
+
+def _ref(holder: "Record | _Arrival") -> str:
+    record = holder if isinstance(holder, Record) else holder.record
+    if record is None:
+        raise LookupError("the row has not been stored")
+    return record.ref
+
+
+class _Plan:
+    """Which rows are new, which are duplicates and which are versions, later rows seeing earlier ones."""
+
+    def __init__(self, store: Store, rows: Sequence[NewRecord]) -> None:
+        keys = {(row.project_id, row.message_id) for row in rows if row.message_id}
+        latest: dict[tuple[str, str], Record | _Arrival] = (
+            dict(Record.objects.latest_versions(store, keys)) if keys else {}
+        )
+        self.results: list[_Arrival] = []
+        self.fresh: list[_Arrival] = []
+        for row in rows:
+            arrival = _Arrival(row, digest_of(row.content))
+            self.results.append(arrival)
+            key = (row.project_id, row.message_id)
+            before = latest.get(key) if row.message_id else None
+            if before is not None and bytes(before.digest) == arrival.digest:
+                arrival.existing = before
+                continue
+            arrival.before = before
+            self.fresh.append(arrival)
+            if row.message_id:
+                latest[key] = arrival
+
+
+def _insert(store: Store, counter: StoreCounter, arrivals: Sequence[_Arrival], *, now: datetime) -> None:
+    sessions = _sessions(store, {a.row.session_id for a in arrivals}, now=now)
+    numbers = take_numbers(counter, "record", len(arrivals))
+    beliefs = take_beliefs(counter, len(arrivals), now=now)
+    for arrival, number, believed_at in zip(arrivals, numbers, beliefs, strict=True):
+        row = arrival.row
+        stamp = write_stamp(now) if row.timestamp is None else row.timestamp
+        arrival.record = Record(
+            store=store,
+            number=number,
+            uuid=uuid.uuid4(),
+            project_id=row.project_id,
+            channel=row.channel,
+            session=sessions.get(row.session_id),
+            message_id=row.message_id,
+            source_type=row.source_type,
+            source_id=row.source_id,
+            source_name=row.source_name,
+            role=row.role,
+            timestamp=stamp,
+            instant=read_stamp(stamp),
+            content=row.content,
+            digest=arrival.digest,
+            tool_call_id=row.tool_call_id,
+            tool_name=row.tool_name,
+            tool_calls=row.tool_calls,
+            conversation_id=row.conversation_id,
+            created_at=now,
+            believed_at=believed_at,
+        )
+    records = Record.objects.bulk_create([a.record for a in arrivals if a.record is not None])
+    counter.save(update_fields=["record", "belief_at"])
+    search.index(store, records=records, now=now)
+
+
+def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dict[str, Session]:
+    """The sessions by id, made where they are new. '' is no session."""
+    wanted = {session_id for session_id in session_ids if session_id}
+    if not wanted:
+        return {}
+    found = {s.session_id: s for s in Session.objects.filter(store=store, session_id__in=wanted)}
+    missing = sorted(wanted - found.keys())
+    # The store's counter lock keeps two writers from making the same session.
+    made = Session.objects.bulk_create(Session(store=store, session_id=s, created_at=now) for s in missing)
+    return found | {session.session_id: session for session in made}
+
+
+@transaction.atomic
+def store_summary(store: Store, new: NewSummary, *, now: datetime) -> Summary:
+    """Store one summary with its ordered sources. Sources that do not exist keep their place."""
+    counter = lock_counter(store)
+    sources = _find_sources(store, new)
+    (number,) = take_numbers(counter, "summary", 1)
+    (believed_at,) = take_beliefs(counter, 1, now=now)
+    covered = _coverage(new, sources)
+    summary = Summary.objects.create(
+        store=store,
+        number=number,
+        uuid=uuid.uuid4(),
+        session=_sessions(store, [new.session_id], now=now).get(new.session_id),
+        depth=new.depth,
+        source_type=new.source_type,
+        summary=new.summary,
+        digest=digest_of(new.summary),
+        token_count=new.token_count,
+        source_token_count=new.source_token_count,
+        expand_hint=new.expand_hint,
+        created_at=now,
+        believed_at=believed_at,
+        **covered,
+    )
+    _link_sources(summary, new, sources)
+    counter.save(update_fields=["summary", "belief_at"])
+    if new.source_type != SourceType.NODES:
+        search.index(store, summaries=[summary], now=now)
+    return summary
+
+
+def _find_sources(store: Store, new: NewSummary) -> dict[int, Record] | dict[int, Summary]:
+    if new.source_type == SourceType.MESSAGES:
+        records = Record.objects.live().filter(store=store, number__in=new.source_ids)
+        return {record.number: record for record in records}
+    if new.source_type == SourceType.NODES:
+        summaries = Summary.objects.live().filter(store=store, number__in=new.source_ids)
+        return {summary.number: summary for summary in summaries}
+    return {}
+
+
+def _coverage(new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) -> dict[str, Any]:
+    """Span, project and channel: as given for an episode, the sources' own where there are sources."""
+    found: list[Record | Summary] = [*sources.values()]
+    contexts = {(source.project_id, source.channel) for source in found}
+    project_id: str | None = new.project_id
+    channel: str | None = new.channel
+    if contexts:
+        # No common context: unknown, and it then bundles with nothing (`decisions 21`).
+        project_id, channel = contexts.pop() if len(contexts) == 1 else (None, None)
+    start, earliest_at = _edge(new.start, found, last=False)
+    end, latest_at = _edge(new.end, found, last=True)
+    return {
+        "project_id": project_id,
+        "channel": channel,
+        "start": start,
+        "end": end,
+        "earliest_at": earliest_at,
+        "latest_at": latest_at,
+    }
+
+
+def _edge(given: str, sources: Sequence[Record | Summary], *, last: bool) -> tuple[str, datetime | None]:
+    """One end of the span: the caller's stamp, else the earliest or latest readable one among the sources."""
+    if given or not sources:
+        return given, read_stamp(given)
+    stamps = [_stamp(source, last=last) for source in sources]
+    readable = [(instant, text) for text, instant in stamps if instant is not None]
+    if not readable:
+        return "", None
+    instant, text = max(readable) if last else min(readable)
+    return text, instant
+
+
+def _stamp(source: Record | Summary, *, last: bool) -> tuple[str, datetime | None]:
+    if isinstance(source, Record):
+        return source.timestamp, source.instant
+    return (source.end, source.latest_at) if last else (source.start, source.earliest_at)
+
+
+def _link_sources(summary: Summary, new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) -> None:
+    links = []
+    for place, number in enumerate(new.source_ids):
+        source = sources.get(number)
+        links.append(
+            SummarySource(
+                store=summary.store,
+                summary=summary,
+                source_index=place,
+                number=number,
+                record=source if isinstance(source, Record) else None,
+                child=source if isinstance(source, Summary) else None,
+            )
+        )
+    SummarySource.objects.bulk_create(links)

@@ -1,0 +1,92 @@
+"""Stores and their settings: made, changed, and read as the policy in force."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from memoryconsole import registry
+from memoryconsole.access import Actor
+from memoryconsole.errors import Fault, InvalidParameter, NotPermitted, StaleResource, StoreSettingsInvalid
+from memoryconsole.models import Membership, Role, Store, StoreCounter, StoreSettings, TokenGrant
+from memoryconsole.models.stores import POLICY_FIELDS
+
+
+@transaction.atomic
+def create_store(actor: Actor, *, name: str, language: str, audit: str, now: datetime) -> Store:
+    """A new, empty store. Its maker is its admin; a token that makes a store may use it.
+
+    Raises NotPermitted when the actor may not make stores.
+    """
+    if not actor.user.can_create_stores:
+        raise NotPermitted("This account may not create stores")
+    if actor.token is not None and "write" not in actor.token.scopes:
+        raise NotPermitted("This needs the scope 'write'")
+    store = Store.objects.create(
+        name=name, language=language, audit=audit, created_at=now, created_by=actor.user
+    )
+    StoreCounter.objects.create(store=store)
+    Membership.objects.create(store=store, user=actor.user, role=Role.ADMIN)
+    if actor.token is not None:
+        TokenGrant.objects.create(store=store, token=actor.token)
+    return store
+
+
+def overrides_of(store: Store) -> dict[str, int]:
+    """The store's own settings in force (one query)."""
+    latest = StoreSettings.objects.filter(store=store).order_by("-version").first()
+    return latest.overrides() if latest else {}
+
+
+def policy_of(store: Store) -> dict[str, int | None]:
+    """The reconstruct policy in force for a store: the environment's, with the store's overrides.
+
+    Raises StoreSettingsInvalid when an override that was fine when saved exceeds a ceiling lowered since.
+    """
+    overrides = overrides_of(store)
+    faults = registry.policy_faults(settings.RECONSTRUCT, overrides) if overrides else []
+    if faults:
+        raise StoreSettingsInvalid("; ".join(fault.message for fault in faults))
+    return settings.RECONSTRUCT | overrides
+
+
+@transaction.atomic
+def change_store(
+    store: Store, actor: Actor, changes: Mapping[str, Any], *, if_version: int | None, now: datetime
+) -> Store:
+    """Change a store's label, language, audit policy or settings; every change makes a new version.
+
+    `changes["settings"]` holds overrides by contract name, None to fall back on the environment's value.
+    Raises StaleResource when `if_version` is not the current one, InvalidParameter for settings that contradict.
+    """
+    locked = Store.objects.select_for_update().get(pk=store.pk)
+    if if_version is not None and locked.version != if_version:
+        raise StaleResource(f"The store is at version {locked.version}")
+    for name in ("name", "language", "audit"):
+        if name in changes:
+            setattr(locked, name, changes[name])
+    locked.version += 1
+    if "settings" in changes:
+        _save_settings(locked, actor, changes["settings"], now=now)
+    locked.save()
+    return locked
+
+
+def _save_settings(store: Store, actor: Actor, changes: Mapping[str, int | None], *, now: datetime) -> None:
+    merged = {**dict.fromkeys(POLICY_FIELDS), **overrides_of(store), **changes}
+    given = {name: value for name, value in merged.items() if value is not None}
+    faults = registry.policy_faults(settings.RECONSTRUCT, given)
+    if faults:
+        raise InvalidParameter(
+            "; ".join(fault.message for fault in faults),
+            errors=[
+                Fault(f"/settings/{name}", "contradiction", fault.message)
+                for fault in faults
+                for name in fault.names
+            ],
+        )
+    StoreSettings.objects.create(
+        store=store, version=store.version, changed_at=now, changed_by=actor.user, **merged
+    )

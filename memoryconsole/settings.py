@@ -1,0 +1,219 @@
+"""Django settings. Everything an operator may change comes from the environment (`environment.py`)."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from memoryconsole.embedded import paths
+from memoryconsole.environment import EnvironmentFault, read_environment, reconstruct_policy
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+try:
+    ENVIRONMENT = read_environment(os.environ)
+except EnvironmentFault as fault:
+    raise ImproperlyConfigured(str(fault)) from fault
+
+DEBUG = ENVIRONMENT["MEMORYCONSOLE_DEBUG"]
+EMBEDDED_DATABASE = ENVIRONMENT["DATABASE_URL"] is None
+
+
+def _secret_key() -> str:
+    """The operator's key, or, beside the embedded database, one kept in its state folder."""
+    given = ENVIRONMENT["MEMORYCONSOLE_SECRET_KEY"]
+    if given:
+        return str(given)
+    if not EMBEDDED_DATABASE and not DEBUG:
+        raise ImproperlyConfigured("MEMORYCONSOLE_SECRET_KEY is required with a DATABASE_URL of your own")
+    return paths.secret_key()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = ENVIRONMENT["MEMORYCONSOLE_ALLOWED_HOSTS"]
+CSRF_TRUSTED_ORIGINS = ENVIRONMENT["MEMORYCONSOLE_CSRF_TRUSTED_ORIGINS"]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "memoryconsole",
+    "reconstruct",
+    "provenance",
+]
+
+MIDDLEWARE = [
+    "memoryconsole.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "memoryconsole.urls"
+WSGI_APPLICATION = "memoryconsole.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+
+def _database() -> dict[str, Any]:
+    from psycopg.conninfo import conninfo_to_dict
+
+    url = ENVIRONMENT["DATABASE_URL"] or paths.database_url()
+    try:
+        parts = conninfo_to_dict(url)
+    except Exception as fault:
+        # The text may hold a password: say that it is unreadable, not what it is.
+        raise ImproperlyConfigured("DATABASE_URL is not a PostgreSQL connection address") from fault
+    known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
+    options = {key: value for key, value in parts.items() if key not in known}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        **{django: parts.get(ours, "") or "" for ours, django in known.items()},
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {
+            **options,
+            "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 10},
+        },
+    }
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_USER_MODEL = "memoryconsole.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "console:sign-in"
+LOGIN_REDIRECT_URL = "console:home"
+LOGOUT_REDIRECT_URL = "console:sign-in"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+# Files are served from their folders, found at start-up: a checkout needs no build step to be looked at.
+WHITENOISE_USE_FINDERS = True
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT["MEMORYCONSOLE_HTTPS"]
+SECURE_SSL_REDIRECT = ENVIRONMENT["MEMORYCONSOLE_HTTPS"]
+SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else None
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    },
+}
+
+# The body limit is enforced by the JSON parser (413 with a problem body); Django's own stays above it.
+MAX_BODY_BYTES = ENVIRONMENT["MEMORYCONSOLE_MAX_BODY_BYTES"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES + 1
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "memoryconsole.http.TokenAuthentication",
+        "memoryconsole.http.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["memoryconsole.http.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memoryconsole.http.AlwaysJSON",
+    "EXCEPTION_HANDLER": "memoryconsole.http.problem_response",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "memoryconsole",
+    "DESCRIPTION": "One memory, three read contracts, one audit.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+CELERY_BROKER_URL = ENVIRONMENT["CELERY_BROKER_URL"] or paths.broker_url()
+CELERY_TASK_ALWAYS_EAGER = JOBS_INLINE = ENVIRONMENT["MEMORYCONSOLE_JOBS_INLINE"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# No pool: kombu's waits without end once connections to a broker that is away have used it up, and a write must
+# never hang on its message. Opening a connection to a local broker takes a millisecond.
+CELERY_BROKER_POOL_LIMIT = 0
+# visibility: longer than any task, since jobs work in leased slices (memoryconsole/jobs.py). Timeouts in seconds.
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_connect_timeout": 2,
+    "socket_timeout": 10,
+    "max_retries": 0,
+}
+CELERY_BEAT_SCHEDULE = {
+    "sweep-jobs": {"task": "memoryconsole.tasks.sweep_jobs", "schedule": 15.0},
+}
+
+EMBEDDER = ENVIRONMENT["MEMORYCONSOLE_EMBEDDER"]
+RECONSTRUCT = reconstruct_policy(ENVIRONMENT)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "memoryconsole.middleware.RequestIdFilter"}},
+    "formatters": {"json": {"()": "memoryconsole.middleware.JsonFormatter"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id"]}
+    },
+    "root": {"handlers": ["console"], "level": ENVIRONMENT["MEMORYCONSOLE_LOG_LEVEL"]},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.server": {"handlers": [], "propagate": True},
+    },
+}

@@ -1,0 +1,197 @@
+"""The door: every route, swept with another tenant's token. The sweep finds new routes by itself."""
+
+import json
+import re
+import uuid
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from memoryconsole import jobs
+from memoryconsole.models import Membership, Role, Scope, Token
+from tests.architecture.test_documents import api_routes
+from tests.conftest import make_client, make_store
+
+MARKER = "the spare key hangs behind the walrus"
+
+# What a valid call of each route looks like: a route that is missing here fails the sweep until it is added.
+BODIES = {
+    "/api/v1/stores/{store}": {"PATCH": {"name": "renamed"}},
+    "/api/v1/stores/{store}/records": {"POST": {"records": [{"content": "x"}]}},
+    "/api/v1/stores/{store}/summaries": {"POST": {"summary": "x"}},
+    "/api/v1/stores/{store}/reconstruct": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/recall": {"POST": {"query": "walrus"}},
+    "/api/v1/jobs/{job}/cancel": {"POST": {}},
+}
+STORE_ROUTES = sorted((m, a, s) for m, a, s in api_routes() if "{store}" in a or "{job}" in a)
+
+
+@pytest.fixture
+def adas(store, say, ada):
+    """Ada's store with a marked record and a job; the address parts of everything in it."""
+    say(MARKER)
+    job = jobs.start(store, "erase", {}, by=ada, now=timezone.now())
+    return {"store": store.public_id, "number": "1", "job": str(job.uuid)}
+
+
+UNKNOWN = {"store": "kitchen-22222222", "number": "1", "job": str(uuid.uuid4())}
+
+
+def call(client, method, address, parts):
+    body = BODIES.get(address, {}).get(method)
+    if body is None and method in ("POST", "PATCH", "PUT"):
+        pytest.fail(f"add a valid body for {method} {address} to BODIES")
+    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address)
+    return client.generic(method, url, json.dumps(body) if body is not None else "", "application/json")
+
+
+def told(response):
+    """An answer without what names this one request."""
+    body = json.loads(response.content)
+    body.pop("instance")
+    return response.status_code, response["Content-Type"], body
+
+
+def statements(captured, parts):
+    """The SQL a call ran, without its values."""
+    shown = []
+    for query in captured.captured_queries:
+        sql = re.sub(r"'[^']*'(::\w+)?", "?", query["sql"])
+        shown.append(re.sub(r"\b\d+\b", "?", sql))
+    return shown
+
+
+@pytest.mark.parametrize(("method", "address", "scope"), STORE_ROUTES)
+def test_a_foreign_store_is_an_unknown_store(method, address, scope, adas, cleo):
+    """Same status, same body, same statements: nothing tells the two apart."""
+    client = make_client(cleo, make_store(cleo))
+    call(client, method, address, UNKNOWN)  # warms what is cached
+    with CaptureQueriesContext(connection) as unknown_sql:
+        unknown = call(client, method, address, UNKNOWN)
+    with CaptureQueriesContext(connection) as foreign_sql:
+        foreign = call(client, method, address, adas)
+    assert foreign.status_code == 404
+    assert foreign["Content-Type"] == "application/problem+json"
+    assert MARKER not in foreign.content.decode()
+    assert told(foreign) == told(unknown)
+    assert statements(foreign_sql, adas) == statements(unknown_sql, UNKNOWN)
+
+
+@pytest.mark.parametrize(("method", "address", "scope"), STORE_ROUTES)
+def test_a_token_granted_another_store_of_the_same_person_opens_nothing(method, address, scope, adas, ada):
+    client = make_client(ada, make_store(ada, "garden"))
+    assert call(client, method, address, adas).status_code == 404
+
+
+@pytest.mark.parametrize(("method", "address", "scope"), STORE_ROUTES)
+def test_a_missing_scope_on_a_visible_store_is_403(method, address, scope, adas, ada, store):
+    client = make_client(ada, store, scopes=[s for s in Scope if s.value != scope])
+    answer = call(client, method, address, adas)
+    assert answer.status_code == 403
+    assert answer.json()["code"] == "not_permitted"
+    assert scope in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("method", "address", "scope"), sorted(api_routes()))
+def test_without_credentials_every_route_is_401(method, address, scope, adas):
+    answer = call_bare(APIClient(), method, address, adas)
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"] == "Bearer"
+    assert answer.json()["code"] == "not_authenticated"
+
+
+def call_bare(client, method, address, parts):
+    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address)
+    return client.generic(method, url, "", "application/json")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda token: Token.objects.filter(pk=token.pk).update(revoked_at=timezone.now()),
+        lambda token: Token.objects.filter(pk=token.pk).update(expires_at=timezone.now()),
+        lambda token: type(token.user).objects.filter(pk=token.user_id).update(is_active=False),
+    ],
+    ids=["revoked", "expired", "its person is disabled"],
+)
+def test_a_token_that_ended_is_refused(spoil, ada, store):
+    client = make_client(ada, store)
+    url = f"/api/v1/stores/{store.public_id}"
+    assert client.get(url).status_code == 200
+    spoil(Token.objects.get(user=ada))
+    assert client.get(url).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "header", ["Bearer", "Bearer ", "Bearer nonsense", "Bearer \x80\udcff", "bearer mc_x y"]
+)
+def test_a_malformed_token_is_refused_not_ignored(header, store):
+    answer = APIClient().get("/api/v1/stores", HTTP_AUTHORIZATION=header)
+    assert answer.status_code == 401
+
+
+def test_a_token_never_has_more_than_its_person(ben, ada, store):
+    """Ben is a viewer; a token of his with every scope still only reads, and ends with his membership."""
+    membership = Membership.objects.create(store=store, user=ben, role=Role.VIEWER)
+    client = make_client(ben, store)
+    url = f"/api/v1/stores/{store.public_id}"
+    assert client.get(url).status_code == 200
+    assert client.patch(url, {"name": "x"}, format="json").status_code == 403
+    membership.delete()
+    assert client.get(url).status_code == 404
+
+
+def test_only_its_digest_is_kept_of_a_token(ada):
+    token, text = Token.issue(user=ada, name="t", scopes=["read"], now=timezone.now())
+    stored = Token.objects.values().get(pk=token.pk)
+    assert text not in json.dumps(stored, default=str)
+    assert stored["prefix"] == text[:10]
+
+
+def test_signed_in_people_use_the_api_and_unsafe_calls_need_the_csrf_token(ada, store):
+    client = APIClient(enforce_csrf_checks=True)
+    assert client.login(username=ada.username, password="correct horse")
+    url = f"/api/v1/stores/{store.public_id}"
+    assert client.get(url).status_code == 200
+    refused = client.patch(url, {"name": "x"}, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_permitted")
+
+
+def test_only_accounts_that_may_create_stores_do(ben, cleo):
+    assert make_client(ben).post("/api/v1/stores", {"name": "x"}, format="json").status_code == 403
+    client = make_client(cleo)
+    made = client.post("/api/v1/stores", {"name": "Café Größe 山"}, format="json")
+    assert made.status_code == 201
+    assert re.fullmatch(r"cafe-groe-[a-z0-9]{8}|cafe-gro-e-[a-z0-9]{8}", made.json()["id"])
+    # Its maker, and the token that made it, may use it.
+    assert client.get(f"/api/v1/stores/{made.json()['id']}").status_code == 200
+
+
+def test_the_list_of_stores_shows_mine_alone(ada, cleo, store):
+    own = make_store(cleo, "study")
+    listed = make_client(cleo, own).get("/api/v1/stores").json()["results"]
+    assert [row["id"] for row in listed] == [own.public_id]
+    # A token sees the stores it was granted, not all of its person's.
+    make_store(cleo, "attic")
+    assert len(make_client(cleo, own).get("/api/v1/stores").json()["results"]) == 1
+
+
+def test_every_answer_carries_a_request_id_and_an_acceptable_one_is_kept(api, store):
+    url = f"/api/v1/stores/{store.public_id}"
+    assert re.fullmatch(r"[0-9a-f]{32}", api.get(url)["X-Request-Id"])
+    assert api.get(url, HTTP_X_REQUEST_ID="run-4711.a")["X-Request-Id"] == "run-4711.a"
+    assert api.get(url, HTTP_X_REQUEST_ID="a\nb")["X-Request-Id"] != "a\nb"
+    missing = api.get("/api/v1/stores/none-22222222")
+    assert missing.json()["instance"] == f"urn:request:{missing['X-Request-Id']}"
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v1/nothing", "/api/v1/stores/UPPER", "/api/v1/stores/a%00b", "/api/v2/stores"]
+)
+def test_an_address_that_does_not_exist_is_a_problem_too(path, api):
+    answer = api.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert answer.json()["code"] == "not_found"

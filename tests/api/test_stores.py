@@ -1,0 +1,95 @@
+"""Stores and their settings."""
+
+import re
+
+import pytest
+
+from memoryconsole.models import StoreSettings
+
+
+def url(store, tail=""):
+    return f"/api/v1/stores/{store.public_id}{tail}"
+
+
+def test_ids_are_generated_readable_and_never_the_name(cleo):
+    from tests.conftest import make_client
+
+    client = make_client(cleo)
+    ids = [
+        client.post("/api/v1/stores", {"name": "Harbour team"}, format="json").json()["id"] for _ in range(3)
+    ]
+    assert len(set(ids)) == 3
+    assert all(re.fullmatch(r"harbour-team-[23456789bcdfghjkmnpqrstvwxz]{8}", i) for i in ids)
+
+
+@pytest.mark.parametrize("name", ["山", "!!!", "x" * 100, " "])
+def test_any_name_makes_an_address(name, cleo):
+    from tests.conftest import make_client
+
+    answer = make_client(cleo).post("/api/v1/stores", {"name": name}, format="json")
+    assert answer.status_code == 201
+    assert re.fullmatch(r"[a-z0-9-]{9,48}", answer.json()["id"])
+    assert answer.json()["name"] == name
+
+
+def test_creating_with_a_key_creates_once(cleo):
+    from tests.conftest import make_client
+
+    client = make_client(cleo)
+    made = [
+        client.post("/api/v1/stores", {"name": "x"}, format="json", headers={"Idempotency-Key": "a"}).json()[
+            "id"
+        ]
+        for _ in range(2)
+    ]
+    assert made[0] == made[1]
+    assert len(client.get("/api/v1/stores").json()["results"]) == 1
+
+
+def test_settings_are_saved_kept_as_history_and_taken_back(api, store):
+    first = api.patch(url(store), {"settings": {"default_count": 3, "preview_chars": 200}}, format="json")
+    assert first.status_code == 200
+    assert first["ETag"] == '"2"'
+    assert first.json()["settings"]["default_count"] == 3
+    second = api.patch(url(store), {"settings": {"default_count": None}}, format="json").json()["settings"]
+    assert (second["default_count"], second["preview_chars"]) == (None, 200)
+    history = StoreSettings.objects.filter(store=store).order_by("version")
+    assert [(row.version, row.default_count) for row in history] == [(2, 3), (3, None)]
+
+
+def test_a_stale_change_is_refused(api, store):
+    tag = api.get(url(store))["ETag"]
+    assert api.patch(url(store), {"name": "a"}, format="json", headers={"If-Match": tag}).status_code == 200
+    stale = api.patch(url(store), {"name": "b"}, format="json", headers={"If-Match": tag})
+    assert (stale.status_code, stale.json()["code"]) == (412, "stale_resource")
+    assert (
+        api.patch(url(store), {"name": "c"}, format="json", headers={"If-Match": '"abc"'}).status_code == 412
+    )
+    assert api.patch(url(store), {"name": "d"}, format="json", headers={"If-Match": "*"}).status_code == 200
+
+
+def test_settings_change_what_reconstruct_does(api, store, say):
+    say(*({"content": f"walrus {n}", "timestamp": f"2026-01-0{n}T10:00:00Z"} for n in range(1, 5)))
+    api.patch(url(store), {"settings": {"default_count": 3}}, format="json")
+    body = api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json").json()
+    assert (body["effective_count"], body["returned_count"]) == (3, 3)
+
+
+def test_a_ceiling_lowered_later_stops_that_store_alone(api, ada, store, say, settings):
+    from tests.conftest import make_client, make_store
+
+    other = make_store(ada, "garden")
+    say("walrus")
+    api.patch(url(store), {"settings": {"max_count": 8}}, format="json")
+    settings.RECONSTRUCT = settings.RECONSTRUCT | {"max_count": 5}
+    answer = api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "store_settings_invalid")
+    assert "max_count" in answer.json()["detail"]
+    assert (
+        make_client(ada, other).post(url(other, "/reconstruct"), {"query": "x"}, format="json").status_code
+        == 200
+    )
+    # It can be read and mended.
+    assert api.get(url(store)).status_code == 200
+    assert api.patch(url(store), {"settings": {"max_count": None}}, format="json").status_code == 200
+    assert api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json").status_code == 200

@@ -1,0 +1,87 @@
+"""The console's frame: signing in and out, and errors that a person can read."""
+
+import pytest
+from django.test import Client
+
+
+def test_the_first_page_asks_who_you_are():
+    answer = Client().get("/")
+    assert answer.status_code == 302
+    assert answer["Location"].startswith("/sign-in")
+
+
+def test_signing_in_shows_my_stores_and_only_mine(ada, cleo, store):
+    client = Client()
+    page = client.post("/sign-in", {"username": ada.username, "password": "correct horse"}, follow=True)
+    assert page.status_code == 200
+    assert store.public_id in page.content.decode()
+    client = Client()
+    client.force_login(cleo)
+    assert store.public_id not in client.get("/").content.decode()
+
+
+def test_a_wrong_password_is_said_and_signs_nobody_in(ada):
+    client = Client()
+    page = client.post("/sign-in", {"username": ada.username, "password": "wrong"})
+    assert page.status_code == 200
+    assert 'role="alert"' in page.content.decode()
+    assert client.get("/").status_code == 302
+
+
+def test_signing_out_needs_a_post_and_ends_the_session(ada):
+    client = Client()
+    client.force_login(ada)
+    assert client.get("/sign-out").status_code == 405
+    client.post("/sign-out")
+    assert client.get("/").status_code == 302
+
+
+def test_forms_need_the_csrf_token(ada):
+    client = Client(enforce_csrf_checks=True)
+    assert client.post("/sign-in", {"username": ada.username, "password": "correct horse"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "target", ["https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)"]
+)
+def test_signing_in_never_leads_elsewhere(ada, target):
+    answer = Client().post(
+        "/sign-in", {"username": ada.username, "password": "correct horse", "next": target}
+    )
+    assert answer["Location"] == "/"
+
+
+def test_pages_forbid_foreign_and_inline_script():
+    policy = Client().get("/sign-in")["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_names_are_inert(ada):
+    from tests.conftest import make_store
+
+    make_store(ada, "<script>alert(1)</script>{{7*7}}")
+    client = Client()
+    client.force_login(ada)
+    page = client.get("/").content.decode()
+    assert "<script>alert" not in page
+    assert "{{7*7}}" in page
+
+
+def test_a_missing_page_is_a_page(ada):
+    answer = Client().get("/nowhere")
+    assert answer.status_code == 404
+    assert answer["Content-Type"].startswith("text/html")
+    assert answer["X-Request-Id"] in answer.content.decode()
+
+
+def test_health(settings):
+    assert Client().get("/healthz").status_code == 200
+    settings.JOBS_INLINE = True
+    ready = Client().get("/readyz")
+    assert (ready.status_code, ready.json()) == (200, {"database": "ok", "broker": "ok", "migrations": "ok"})
+    settings.JOBS_INLINE = False
+    settings.CELERY_BROKER_URL = "redis+socket:///nowhere/at/all.sock"
+    ready = Client().get("/readyz")
+    assert (ready.status_code, ready.json()["broker"]) == (503, "unreachable")

@@ -1,0 +1,170 @@
+"""Background work: nothing is lost when a worker dies, nothing runs twice at once."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from memoryconsole import jobs, tasks
+from memoryconsole.models import IdempotencyKey, Job
+from memoryconsole.models.jobs import JobState
+
+
+@pytest.fixture
+def kind(monkeypatch):
+    """A kind of job of the test's own: `ran` collects its runs, `work` is what it does."""
+
+    class Kind:
+        name = "test"
+        ran: list[int] = []
+        work = staticmethod(lambda job: None)
+
+    own = Kind()
+    own.ran = []
+
+    def handler(job):
+        own.ran.append(job.attempts)
+        own.work(job)
+
+    monkeypatch.setitem(jobs._handlers, own.name, handler)
+    return own
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """What is sent to workers, instead of a broker."""
+    messages: list[int] = []
+    monkeypatch.setattr(tasks.run_job, "apply_async", lambda args, **_: messages.append(args[0]))
+    return messages
+
+
+def test_a_job_is_sent_when_its_transaction_commits_and_done_when_run(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    assert sent == [job.pk]
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.leased_until) == (JobState.DONE, 1, None)
+
+
+def test_a_doubled_message_runs_it_once(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    jobs.run(job.pk)
+    jobs.run(job.pk)
+    assert kind.ran == [1]
+
+
+def test_a_job_that_somebody_holds_is_left_alone(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    kind.work = lambda held: jobs.run(held.pk)
+    jobs.run(job.pk)
+    assert kind.ran == [1]
+
+
+def test_a_dead_workers_job_is_swept_and_finished_by_another(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    dead = timezone.now() - jobs.LEASE
+    Job.objects.filter(pk=job.pk).update(state="running", attempts=1, leased_until=dead)
+    sent.clear()
+    jobs.sweep(now=timezone.now())
+    assert job.pk in sent
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, kind.ran) == (JobState.DONE, [2])
+
+
+def test_a_lost_message_is_sent_again(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now() - timedelta(minutes=1))
+    sent.clear()
+    jobs.sweep(now=timezone.now())
+    assert job.pk in sent
+
+
+def test_a_worker_that_lost_its_lease_cannot_write_over_its_successor(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def slow(held):
+        Job.objects.filter(pk=held.pk).update(attempts=9)  # another took it over meanwhile
+        with pytest.raises(jobs.LeaseLost):
+            jobs.report(held, done=1)
+
+    kind.work = slow
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == (JobState.RUNNING, 9)
+
+
+def test_a_failure_is_tried_again_and_then_said_without_its_text(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def fail(held):
+        raise ValueError("the stored text was: walrus")
+
+    kind.work = fail
+    for _ in range(jobs.MAX_ATTEMPTS):
+        Job.objects.filter(pk=job.pk).update(leased_until=None)
+        jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.FAILED
+    assert "ValueError" in job.message
+    assert "walrus" not in job.message
+
+
+def test_a_cancelled_job_stops_at_its_next_report(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def work(held):
+        assert jobs.cancel(held, now=timezone.now())
+        jobs.report(held, done=1)
+        pytest.fail("went on after it was cancelled")
+
+    kind.work = work
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.done) == (JobState.CANCELLED, 0)
+    assert jobs.cancel(job, now=timezone.now()) is False
+
+
+def test_progress_is_shown(kind, sent, store, ada, api):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    shown = []
+
+    def work(held):
+        jobs.report(held, done=3, total=7, message="half way")
+        shown.append(api.get(f"/api/v1/jobs/{held.uuid}").json())
+
+    kind.work = work
+    jobs.run(job.pk)
+    (body,) = shown
+    assert (body["state"], body["done"], body["total"], body["message"]) == ("running", 3, 7, "half way")
+
+
+def test_without_a_broker_the_write_stands_and_the_job_waits(kind, store, ada):
+    from memoryconsole.celery import app
+
+    before = app.conf.broker_url
+    app.conf.broker_url = "redis+socket:///nowhere/at/all.sock"
+    try:
+        # More often than any pool of connections is deep.
+        started = [jobs.start(store, kind.name, {}, by=ada, now=timezone.now()) for _ in range(20)]
+    finally:
+        app.conf.broker_url = before
+    job = started[-1]
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+
+
+def test_old_idempotency_keys_are_swept(store, ada, sent):
+    fields = {
+        "store": store,
+        "user": ada,
+        "route": "records",
+        "body_digest": b"",
+        "status": 201,
+        "answer": {},
+    }
+    now = timezone.now()
+    old = IdempotencyKey.objects.create(key="old", created_at=now - tasks.IDEMPOTENCY_KEPT * 2, **fields)
+    new = IdempotencyKey.objects.create(key="new", created_at=now, **fields)
+    tasks.sweep_jobs()
+    assert set(IdempotencyKey.objects.filter(store=store)) == {new}
+    assert old.pk != new.pk
