@@ -1,0 +1,317 @@
+"""The only reader of this floor: queries in, frozen values out. Everything happens inside the caller's snapshot.
+
+Each stage asks the core what to read next: how deep (`decide`), whose mentions (`bundle`), whose records (`reach`),
+whose texts (`arrange`). The number of statements depends on max_hops, never on how many items or rows there are.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import F, Func, IntegerField, Model, Q, QuerySet, TextField, Value, Window
+from django.db.models.functions import RowNumber
+from django.db.models.lookups import GreaterThan
+
+from memoryconsole import search
+from memoryconsole.folding import declared_key
+from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, RecordNode, Store, Summary
+from memoryconsole.scope import ReadScope
+from reconstruct.core.bundle import Cluster, bundle
+from reconstruct.core.cues import Cues, Name, expand, mentioned
+from reconstruct.core.policy import decide
+from reconstruct.core.structure import arrange
+from reconstruct.core.types import (
+    Context,
+    EntityRecords,
+    EntityRelation,
+    Graph,
+    Pool,
+    RecordRelation,
+    Ref,
+    Request,
+    Row,
+    Settings,
+    Snapshot,
+    Span,
+    StoredText,
+)
+from reconstruct.core.types import Mention as CoreMention
+from reconstruct.core.walk import Reach, reach
+
+# Columns a core row is made of: no text, it is read later and only for kept claims.
+_RECORD_COLUMNS = (
+    "number", "project_id", "channel", "message_id", "source_type", "source_id", "timestamp", "instant",
+)  # fmt: skip
+_SUMMARY_COLUMNS = (
+    "number", "project_id", "channel", "start", "created_at", "earliest_at", "latest_at",
+)  # fmt: skip
+
+
+def read_snapshot(
+    store: Store, query: search.Query, request: Request, settings: Settings, scope: ReadScope, *, deep: bool
+) -> Snapshot:
+    """Everything one reconstruction is made of. Call inside `snapshot()`."""
+    policy = decide(request, settings)
+    cues = read_cues(store, request.query, scope)
+    found = search.candidates(
+        store, query, scope, limit=policy.effective_top_k, deep=deep, cue_terms=cues.terms
+    )
+    candidates = _Candidates(store, found.rows)
+    pool = Pool(
+        rows=candidates.rows,
+        relations=_record_relations(store, scope, candidates),
+        gate_fallback=found.gate_fallback,
+        query_embedded=found.query_vector is not None,
+        advisory=found.advisory,
+        cues=cues.shown(),
+    )
+    chosen = bundle(pool, policy.adjacency_seconds)[: policy.count.effective]
+    graph = _graph(store, scope, chosen, candidates, policy.max_hops)
+    reaches = reach(chosen, graph, policy.max_hops)
+    records = _records(store, scope, reaches, candidates, policy.max_evidence)
+    items = arrange(chosen, reaches, records, pool, policy.max_evidence)
+    texts = _texts(store, {ref for item in items for ref in item.kept})
+    return Snapshot(pool=pool, graph=graph, records=records, texts=texts)
+
+
+def read_cues(store: Store, query: str, scope: ReadScope) -> Cues:
+    """The declared names the query mentions, and the terms they add to the lexical search."""
+    key = declared_key(query)
+    if not key:
+        return Cues()
+    entities = mentioned(key, _names(store, scope, occurring_in=key))
+    if not entities:
+        return Cues()
+    return expand(key, entities, _names(store, scope, of=entities))
+
+
+def _names(
+    store: Store, scope: ReadScope, *, occurring_in: str | None = None, of: Iterable[int] = ()
+) -> list[Name]:
+    """Names and aliases in scope: those standing somewhere in a folded query, or all those of some entities."""
+    entities = Entity.objects.filter(scope.context(), store=store)
+    # An alias is readable where it was declared, and its entity must be readable too.
+    aliases = EntityAlias.objects.filter(scope.context(), store=store, entity__in=entities)
+    if occurring_in is None:
+        entities, aliases = entities.filter(pk__in=of), aliases.filter(entity__in=of)
+    else:
+        entities, aliases = _occurring(entities, occurring_in), _occurring(aliases, occurring_in)
+    rows = (
+        entities.order_by()
+        .values_list("pk", "name", "declared_key", Value(False))
+        .union(aliases.order_by().values_list("entity", "alias", "declared_key", Value(True)), all=True)
+    )
+    return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
+
+
+def _occurring(names: "QuerySet[Any]", query_key: str) -> "QuerySet[Any]":
+    text = Value(query_key, output_field=TextField())
+    place = Func(text, F("declared_key"), function="strpos", output_field=IntegerField())
+    return names.filter(GreaterThan(place, 0)).exclude(declared_key="")
+
+
+class _Candidates:
+    """The pool as core rows, best first, and the way between their refs and their primary keys."""
+
+    def __init__(self, store: Store, found: Sequence[search.Candidate]) -> None:
+        keys = _keys_by_kind((Ref(row.kind, row.number), row.row_id) for row in found)
+        rows = _rows_by_key(store, keys)
+        self.rows = tuple(rows[row.kind, row.row_id] for row in found)
+        self.key_of = {Ref(row.kind, row.number): row.row_id for row in found}
+        self.records = keys["mem"]
+        self.summaries = keys["ep"]
+        self._ref_of = {(ref.kind, key): ref for ref, key in self.key_of.items()}
+
+    def ref(self, record: int | None, summary: int | None) -> Ref | None:
+        """The candidate at a pair of foreign keys of which one is set; None when it is no candidate."""
+        if record is not None:
+            return self._ref_of.get(("mem", record))
+        return self._ref_of.get(("ep", summary)) if summary is not None else None
+
+
+def _keys_by_kind(refs: "Iterable[tuple[Ref, int]]") -> dict[str, list[int]]:
+    keys: dict[str, list[int]] = {"mem": [], "ep": []}
+    for ref, key in refs:
+        keys[ref.kind].append(key)
+    return keys
+
+
+def _rows_by_key(store: Store, keys: dict[str, list[int]]) -> dict[tuple[str, int], Row]:
+    rows: dict[tuple[str, int], Row] = {}
+    if keys["mem"]:
+        records = Record.objects.live().filter(store=store, pk__in=keys["mem"])
+        rows |= {("mem", record.pk): record_row(record) for record in records.only(*_RECORD_COLUMNS)}
+    if keys["ep"]:
+        summaries = Summary.objects.live().filter(store=store, pk__in=keys["ep"])
+        rows |= {("ep", summary.pk): summary_row(summary) for summary in summaries.only(*_SUMMARY_COLUMNS)}
+    return rows
+
+
+def record_row(record: Record) -> Row:
+    return Row(
+        ref=Ref("mem", record.number),
+        timestamp=record.timestamp,
+        instant=record.instant,
+        context=Context(project_id=record.project_id, channel=record.channel),
+        message_id=record.message_id,
+        source_type=record.source_type,
+        source_id=record.source_id,
+    )
+
+
+def summary_row(summary: Summary) -> Row:
+    project_id, channel = summary.project_id, summary.channel
+    earliest_at, latest_at = summary.earliest_at, summary.latest_at
+    return Row(
+        ref=Ref("ep", summary.number),
+        timestamp=summary.as_of,
+        # A start that was written but cannot be read is unknown time; one never written falls back on storage.
+        instant=summary.earliest_at if summary.start else summary.created_at,
+        context=None
+        if project_id is None or channel is None
+        else Context(project_id=project_id, channel=channel),
+        span=None if earliest_at is None or latest_at is None else Span(start=earliest_at, end=latest_at),
+    )
+
+
+def _record_relations(store: Store, scope: ReadScope, candidates: _Candidates) -> tuple[RecordRelation, ...]:
+    """Declared relations in scope whose two ends are both candidates (one statement)."""
+    if not candidates.rows:
+        return ()
+    records, summaries = candidates.records, candidates.summaries
+    rows = Association.objects.filter(
+        scope.context(),
+        Q(subject_record__in=records) | Q(subject_summary__in=summaries),
+        Q(object_record__in=records) | Q(object_summary__in=summaries),
+        store=store,
+    ).values_list("predicate", "subject_record", "subject_summary", "object_record", "object_summary")
+    relations = []
+    for predicate, subject_record, subject_summary, object_record, object_summary in rows:
+        subject = candidates.ref(subject_record, subject_summary)
+        object_ = candidates.ref(object_record, object_summary)
+        if subject is not None and object_ is not None:
+            relations.append(RecordRelation(subject=subject, predicate=predicate, object=object_))
+    # A total order of their own: what the database returns first must not matter.
+    return tuple(sorted(set(relations), key=lambda r: (r.subject, r.predicate, r.object)))
+
+
+def _graph(
+    store: Store, scope: ReadScope, chosen: tuple[Cluster, ...], candidates: _Candidates, max_hops: int
+) -> Graph:
+    """The declared graph around the chosen clusters: one statement for mentions, one per hop and one beyond."""
+    refs = [ref for cluster in chosen for ref in cluster.refs]
+    if not refs:
+        return Graph()
+    keys = _keys_by_kind((ref, candidates.key_of[ref]) for ref in refs)
+    readable = Entity.objects.filter(scope.context(), store=store)
+    rows = Mention.objects.filter(
+        Q(record__in=keys["mem"]) | Q(summary__in=keys["ep"]), store=store, entity__in=readable
+    ).values_list("entity", "record", "summary")
+    mentions = []
+    for entity, record, summary in rows:
+        ref = candidates.ref(record, summary)
+        if ref is not None:
+            mentions.append(CoreMention(ref=ref, entity=entity))
+    starts = {mention.entity for mention in mentions}
+    return Graph(mentions=tuple(mentions), relations=_relations(store, scope, starts, max_hops))
+
+
+def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) -> tuple[EntityRelation, ...]:
+    """Entity relations within max_hops of the starts, and those that lead one hop further."""
+    readable = Entity.objects.filter(scope.context(), store=store)
+    relations: dict[int, EntityRelation] = {}
+    known, frontier = set(starts), set(starts)
+    for _ in range(max_hops + 1):
+        if not frontier:
+            break
+        rows = Association.objects.filter(
+            scope.context(),
+            Q(subject_entity__in=frontier) | Q(object_entity__in=frontier),
+            store=store,
+            subject_entity__in=readable,
+            object_entity__in=readable,
+        ).values_list("number", "subject_entity", "predicate", "object_entity", "declared_at")
+        frontier = set()
+        for number, subject, predicate, object_, declared_at in rows:
+            relations[number] = EntityRelation(
+                number=number, subject=subject, predicate=predicate, object=object_, declared_at=declared_at
+            )
+            frontier |= {subject, object_} - known
+        known |= frontier
+    return tuple(relations[number] for number in sorted(relations))
+
+
+def _records(
+    store: Store, scope: ReadScope, reaches: tuple[Reach, ...], candidates: _Candidates, max_evidence: int
+) -> tuple[EntityRecords, ...]:
+    """Readable rows outside the pool that mention a reached entity (two statements, max_evidence + 1 each)."""
+    reached = sorted({found.entity for each in reaches for found in each.entities})
+    if not reached:
+        return ()
+    rows: dict[int, list[Row]] = defaultdict(list)
+    records = Record.objects.live().filter(scope.records(), store=store).exclude(pk__in=candidates.records)
+    for entity, key in _first_mentions(store, reached, "record", records, max_evidence):
+        rows[entity].append(key)
+    if scope.reads_summaries:
+        summaries = Summary.objects.episodes().filter(scope.context(), store=store)
+        summaries = summaries.exclude(pk__in=candidates.summaries)
+        for entity, key in _first_mentions(store, reached, "summary", summaries, max_evidence):
+            rows[entity].append(key)
+    return tuple(EntityRecords(entity=entity, rows=tuple(rows[entity])) for entity in reached if rows[entity])
+
+
+def _first_mentions(
+    store: Store, entities: Sequence[int], kind: str, readable: "QuerySet[Any]", max_evidence: int
+) -> list[tuple[int, Row]]:
+    """Per entity its mentioned rows by number, one more than max_evidence: the core counts, and sees there is more."""
+    place = Window(RowNumber(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
+    mentions = (
+        Mention.objects.filter(store=store, entity__in=entities, **{f"{kind}__in": readable})
+        .annotate(place=place)
+        .filter(place__lte=max_evidence + 1)
+        .select_related(kind)
+        .defer(f"{kind}__{'content' if kind == 'record' else 'summary'}")
+    )
+    to_row: Any = record_row if kind == "record" else summary_row
+    return [(mention.entity_id, to_row(getattr(mention, kind))) for mention in mentions]
+
+
+def _texts(store: Store, refs: set[Ref]) -> tuple[StoredText, ...]:
+    """The stored texts of the rows that may be quoted, and what is known of their nodes (three statements)."""
+    records = sorted(ref.number for ref in refs if ref.kind == "mem")
+    summaries = sorted(ref.number for ref in refs if ref.kind == "ep")
+    texts: dict[Ref, str] = {}
+    keys: dict[Ref, Model] = {}
+    for ref, row, text in (
+        *((Ref("mem", row.number), row, row.content) for row in _quoted(Record, store, records, "content")),
+        *((Ref("ep", row.number), row, row.summary) for row in _quoted(Summary, store, summaries, "summary")),
+    ):
+        texts[ref], keys[ref] = text, row
+    divided = _divided(store, keys)
+    return tuple(
+        # Divisions are read as current from the part on that builds them; until then they are merely there.
+        StoredText(ref=ref, text=text, node_state="not_current" if ref in divided else "no_nodes")
+        for ref, text in texts.items()
+    )
+
+
+def _quoted(model: Any, store: Store, numbers: list[int], text: str) -> "Iterable[Any]":
+    if not numbers:
+        return ()
+    return (
+        model.objects.live().filter(store=store, number__in=numbers).order_by("number").only("number", text)
+    )
+
+
+def _divided(store: Store, rows: dict[Ref, Model]) -> set[Ref]:
+    """The rows that have nodes."""
+    records = {row.pk: ref for ref, row in rows.items() if ref.kind == "mem"}
+    summaries = {row.pk: ref for ref, row in rows.items() if ref.kind == "ep"}
+    if not rows:
+        return set()
+    found = (
+        RecordNode.objects.filter(Q(record__in=records) | Q(summary__in=summaries), store=store)
+        .values_list("record", "summary")
+        .distinct()
+    )
+    return {records[record] if record is not None else summaries[summary] for record, summary in found}
