@@ -6,7 +6,15 @@ retrieve.py, with words.py its lexical leg, read.py its statements, and advisori
 """
 
 from memoryconsole.search.analyze import ANALYZER
-from memoryconsole.search.index import Indexed, fill_space, index, matching_keys, records_with_words, remove
+from memoryconsole.search.index import (
+    Indexed,
+    fill_space,
+    index,
+    matching_keys,
+    reanalyze,
+    records_with_words,
+    remove,
+)
 from memoryconsole.search.retrieve import (
     Candidate,
     Candidates,
@@ -30,6 +38,7 @@ __all__ = [
     "index",
     "matching_keys",
     "prepare",
+    "reanalyze",
     "records_with_words",
     "remove",
 ]

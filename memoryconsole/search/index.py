@@ -75,12 +75,28 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
     missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
     entries = list(missing.select_related("record", "summary")[:limit])
-    texts = [_text(entry.record or entry.summary) for entry in entries]
+    texts = [_text(_row(entry)) for entry in entries]
     _write_vectors(store, [entry.pk for entry in entries], texts, now=now)
     if len(entries) == limit:
         return entries[-1].pk
     Store.objects.filter(pk=store.pk).update(active_space=space)
     return None
+
+
+def reanalyze(store: Store, *, after: int = 0, limit: int = _BATCH) -> int | None:
+    """Analyse the texts of the next `limit` entries past `after` again, with today's rules and language.
+
+    Answers where to go on from, or None at the end. For a new ANALYZER, and for a store whose language changed:
+    until the end, the words of the two are not the same words. Call each step in a transaction holding the
+    store's counter.
+    """
+    entries = IndexEntry.objects.filter(store=store, pk__gt=after).order_by("pk")
+    batch = list(entries.select_related("record", "summary")[:limit])
+    for entry in batch:
+        entry.keys, entry.forward, entry.length = _analysed(store, _row(entry))
+        entry.analyzer = ANALYZER
+    IndexEntry.objects.bulk_update(batch, ["keys", "forward", "length", "analyzer"], batch_size=_BATCH)
+    return batch[-1].pk if len(batch) == limit else None
 
 
 def matching_keys(store: Store, text: str) -> list[int]:
@@ -106,10 +122,26 @@ def _episodes(summaries: Iterable[Summary]) -> list[Summary]:
     return [summary for summary in summaries if summary.source_type != SourceType.NODES]
 
 
-def _text(row: Record | Summary | None) -> str:
+def _row(entry: IndexEntry) -> Record | Summary:
+    row = entry.record or entry.summary
+    if row is None:
+        raise LookupError(f"index entry {entry.pk} has no row")
+    return row
+
+
+def _text(row: Record | Summary) -> str:
+    return row.content if isinstance(row, Record) else row.summary
+
+
+def _analysed(store: Store, row: Record | Summary) -> tuple[list[int], bytes, int]:
+    """(keys, forward, length) of a row's entry."""
+    terms = index_terms(_text(row), store.language)
     if isinstance(row, Record):
-        return row.content
-    return row.summary if row is not None else ""
+        lent = votes({row.source_name, row.source_id}, row.instant, store.language)
+    else:
+        lent = votes((), row.earliest_at, store.language)
+    keys, forward = pack(store.pk, terms.counts, lent)
+    return keys, forward, terms.length
 
 
 _ENTRY_COLUMNS = (
@@ -120,17 +152,15 @@ _ENTRY_COLUMNS = (
 
 def _entry(store: Store, pk: int, row: Record | Summary) -> tuple[Any, ...]:
     """The columns of a row's entry."""
-    terms = index_terms(_text(row), store.language)
+    keys, forward, length = _analysed(store, row)
     if isinstance(row, Record):
         record, summary, source_id, instant = row.pk, None, row.source_id, row.instant
-        producers = {row.source_name, row.source_id}
     else:
-        record, summary, source_id, instant, producers = None, row.pk, "", row.earliest_at, set()
-    keys, forward = pack(store.pk, terms.counts, votes(producers, instant, store.language))
+        record, summary, source_id, instant = None, row.pk, "", row.earliest_at
     return (
         pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id, instant,
         row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER, f"{{{','.join(map(str, keys))}}}",
-        forward, terms.length,
+        forward, length,
     )  # fmt: skip
 
 

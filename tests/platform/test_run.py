@@ -10,15 +10,18 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import psutil
 import pytest
+from django.core.management import CommandError, call_command
 
 from memoryconsole.embedded import paths, processes
 from memoryconsole.embedded.broker import Broker, available
 from memoryconsole.embedded.postgres import Postgres
 from memoryconsole.embedded.supervisor import MARK
+from memoryconsole.management.commands.run import Command as RunCommand
 
 MANAGE = [sys.executable, str(paths.CHECKOUT / "manage.py")]
 
@@ -139,46 +142,46 @@ def test_killed_itself_it_is_followed_by_a_run_that_takes_over(run: Run, environ
         following.process.wait()
 
 
-def test_a_wrong_port_is_refused(environment: dict[str, str]) -> None:
-    for port in ("-1", "65536", "http"):
-        done = subprocess.run(
-            [*MANAGE, "run", "--port", port], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode != 0
-        assert "is no port" in done.stderr
+@pytest.mark.parametrize("port", ["-1", "65536", "http", "٨٠"])
+def test_a_wrong_port_is_refused(port: str) -> None:
+    with pytest.raises(CommandError, match="is no port"):
+        RunCommand().create_parser("manage.py", "run").parse_args(["--port", port])
 
 
-def test_a_command_runs_with_a_test_database_which_is_gone_afterwards(environment: dict[str, str]) -> None:
+@pytest.fixture
+def without_address(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "MEMORYCONSOLE_TEST_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("without_address")
+def test_a_command_runs_with_a_test_database_which_is_gone_afterwards(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     connect = "psycopg.connect(os.environ['DATABASE_URL'])"
     program = f"import os, psycopg; print({connect}.info.dbname); raise SystemExit(7)"
-    done = subprocess.run(
-        [*MANAGE, "pg", "exec", "--", sys.executable, "-c", program],
-        env=environment, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 7, done.stderr
-    assert "memoryconsole" in done.stdout.splitlines()
+    with pytest.raises(SystemExit) as ended:
+        call_command("pg", "exec", "--", sys.executable, "-c", program)
+    assert ended.value.code == 7
+    assert "memoryconsole" in capfd.readouterr().out.splitlines()
     assert not Postgres("test").is_running()
 
 
-def test_the_database_command_starts_tells_and_stops(environment: dict[str, str]) -> None:
-    def pg(*arguments: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [*MANAGE, "pg", *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        return done.returncode, done.stdout + done.stderr
+@pytest.mark.usefixtures("without_address")
+def test_the_database_command_starts_tells_and_stops() -> None:
+    def pg(*arguments: str) -> str:
+        said = StringIO()
+        call_command("pg", *arguments, stdout=said)
+        return said.getvalue()
 
-    assert pg("status")[0] == 3
-    code, said = pg("start")
-    assert code == 0
-    assert paths.database_url() in said
-    code, said = pg("status")
-    assert code == 0
-    assert f"running, pid {Postgres().status().pid}" in said
-    assert pg("stop")[0] == 0
+    with pytest.raises(SystemExit) as ended:
+        pg("status")
+    assert ended.value.code == 3
+    assert paths.database_url() in pg("start")
+    assert f"running, pid {Postgres().status().pid}" in pg("status")
+    assert pg("start").startswith("PostgreSQL runs already")
+    assert pg("stop") == "PostgreSQL stopped\n"
+    assert pg("stop") == "PostgreSQL does not run\n"
     assert not Postgres().is_running()
-    assert "no name for an instance" in pg("status", "--instance", "../x")[1]
+    with pytest.raises(CommandError, match="no name for an instance"):
+        pg("status", "--instance", "../x")

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memoryconsole import embedding, search
 from memoryconsole.embedding import EmbeddingFailed, WordLlamaEmbedder, embed_texts
-from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store
+from memoryconsole.models import EmbeddingSpace, EntryVector, Record, Store
 from tests.search.builders import NOW, Broken, ChosenCosines, add, ask, new_store, refs, running
 
 TEXTS = {"ferry": 0.7, "tide": 0.8, "salt": 0.1}
@@ -199,9 +199,3 @@ def test_a_query_is_embedded_once() -> None:
             ask(store, "where is the ferry", cue_terms=["Larkspur", "Pier Nine"])
             ask(store, "   ")
     port.assert_called_once_with("where is the ferry")
-
-
-def test_entries_say_which_analyser_wrote_them() -> None:
-    store = new_store()
-    add(store, "ferry")
-    assert set(IndexEntry.objects.filter(store=store).values_list("analyzer", flat=True)) == {search.ANALYZER}

@@ -3,11 +3,13 @@
 import unicodedata
 
 import pytest
+from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryconsole.models import Store
-from tests.search.builders import add, ask, new_store, refs
+from memoryconsole import search
+from memoryconsole.models import IndexEntry, Store
+from tests.search.builders import add, add_summary, ask, new_store, refs, running
 
 ROWS = (
     "we don't know", 'he said "half quote and left', "pick a-b over c-d", "written in C++", "12 GB/s at most",
@@ -79,3 +81,22 @@ def test_a_language_is_the_stores() -> None:
     german = new_store(language="german")
     add(german, "die Häuser am Hafen", "ein Garten")
     assert refs(ask(german, "Haus"))[0] == "mem:1"
+
+
+def test_a_store_that_changes_its_language_is_analysed_again() -> None:
+    store = new_store()
+    add(store, "die Häuser am Hafen", "der Garten")
+    add_summary(store, "Häuserzeilen")
+    with running(None):
+        before = ask(store, "Hafen")
+        Store.objects.filter(pk=store.pk).update(language="german")
+        store.refresh_from_db()
+        assert refs(ask(store, "Haus")) == []
+        IndexEntry.objects.filter(store=store).update(analyzer=0)
+        step: int | None = 0
+        while step is not None:
+            with transaction.atomic():
+                step = search.reanalyze(store, after=step, limit=2)
+        assert refs(ask(store, "Haus")) == ["mem:1"]
+        assert refs(ask(store, "Hafen")) == refs(before)
+    assert set(IndexEntry.objects.filter(store=store).values_list("analyzer", flat=True)) == {search.ANALYZER}

@@ -1,0 +1,114 @@
+"""How many statements each route takes, in a data file: a change is a decision, and no route grows with its rows."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record
+from memoryconsole.services.numbering import take_numbers
+
+EXPECTED = json.loads((Path(__file__).parent / "query_counts.json").read_text())
+
+
+def url(store, tail=""):
+    return f"/api/v1/stores/{store.public_id}{tail}"
+
+
+def fill(store, say, amount):
+    """Walrus records in pairs of versions, and a chain of entities each mentioned by every fourth record."""
+    say(
+        *(
+            {"content": f"walrus log {n}", "message_id": f"m{n // 2}", "timestamp": f"2026-01-01T10:{n % 60:02}:00Z",
+             "source": {"type": "User", "id": f"u{n % 3}"}, "session_id": f"s{n % 5}"}
+            for n in range(amount)
+        )
+    )  # fmt: skip
+
+
+def chain(store, amount):
+    """Entities e0 - e1 - e2 ... related in a row, mentioned by records in turn."""
+    counter = store.counter
+    now = timezone.now()
+    entities = [
+        Entity.objects.create(store=store, number=n, uuid=f"00000000-0000-0000-0000-{n:012}", name=f"Buoy {n}",
+                              declared_key=f"buoy {n}", created_at=now)
+        for n in take_numbers(counter, "entity", amount)
+    ]  # fmt: skip
+    for entity in entities:
+        EntityAlias.objects.create(
+            store=store, entity=entity, alias=f"B{entity.number}", declared_key=f"b{entity.number}"
+        )
+    for n, (left, right) in enumerate(zip(entities, entities[1:], strict=False), start=1):
+        Association.objects.create(
+            store=store,
+            number=n,
+            subject_entity=left,
+            predicate="next to",
+            object_entity=right,
+            declared_at=now,
+        )
+    for n, record in enumerate(Record.objects.filter(store=store).order_by("number")):
+        Mention.objects.create(store=store, entity=entities[n % amount], record=record, created_at=now)
+    counter.save()
+
+
+def counted(call):
+    with CaptureQueriesContext(connection) as captured:
+        answer = call()
+    assert answer.status_code in (200, 201), answer.content
+    # The savepoints and transaction frames are statements too.
+    return len(captured)
+
+
+def routes(api, store):
+    fresh = itertools.count()
+    ask = {"query": "walrus log near Buoy 1", "count": 10, "top_k": 100}
+    return {
+        "GET stores": lambda: api.get("/api/v1/stores"),
+        "GET store": lambda: api.get(url(store)),
+        "GET records": lambda: api.get(url(store, "/records")),
+        "GET record": lambda: api.get(url(store, "/records/mem:1")),
+        "POST records": lambda: api.post(url(store, "/records"), {"records": [
+            {"content": f"note {next(fresh)}", "message_id": f"x{n}", "session_id": "s0"} for n in range(3)]}, format="json"),
+        "POST recall": lambda: api.post(url(store, "/recall"), {"query": "walrus"}, format="json"),
+        "POST reconstruct": lambda: api.post(url(store, "/reconstruct"), ask, format="json"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_statements_per_route(name, api, store, say):
+    fill(store, say, 6)
+    call = routes(api, store)[name]
+    call()
+    assert counted(call) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", ["GET records", "POST recall", "POST reconstruct"])
+def test_more_rows_take_no_more_statements(name, api, store, say):
+    fill(store, say, 6)
+    call = routes(api, store)[name]
+    call()
+    few = counted(call)
+    say(*({"content": f"walrus note {n}", "session_id": f"t{n}"} for n in range(60)))
+    assert counted(call) == few
+
+
+def test_the_walk_takes_one_statement_a_hop_whatever_it_passes(api, store, say):
+    """Statements = those without a graph + 1 for each hop and one beyond + 2 for the rows it reaches."""
+    fill(store, say, 24)
+    base = counted(routes(api, store)["POST reconstruct"])
+    chain(store, 12)
+
+    def ask(max_hops, count):
+        body = {"query": "walrus log 3", "count": count, "top_k": 5, "max_hops": max_hops}
+        return counted(lambda: api.post(url(store, "/reconstruct"), body, format="json"))
+
+    one = ask(1, 1)
+    assert ask(1, 5) == one
+    assert [ask(hops, 5) - one for hops in (2, 3, 4)] == [1, 2, 3]
+    assert one <= base + 1 + 1 + 1 + 2
