@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.db.models import F, Func, IntegerField, Model, Q, QuerySet, TextField, Value, Window
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Left, Length, RowNumber
 from django.db.models.lookups import GreaterThan
 
 from memoryconsole import search
@@ -70,7 +70,7 @@ def read_snapshot(
     reaches = reach(chosen, graph, policy.max_hops)
     records = _records(store, scope, reaches, candidates, policy.max_evidence)
     items = arrange(chosen, reaches, records, pool, policy.max_evidence)
-    texts = _texts(store, {ref for item in items for ref in item.kept})
+    texts = _texts(store, {ref for item in items for ref in item.kept}, policy.preview_chars)
     return Snapshot(pool=pool, graph=graph, records=records, texts=texts)
 
 
@@ -276,31 +276,36 @@ def _first_mentions(
     return [(mention.entity_id, to_row(getattr(mention, kind))) for mention in mentions]
 
 
-def _texts(store: Store, refs: set[Ref]) -> tuple[StoredText, ...]:
-    """The stored texts of the rows that may be quoted, and what is known of their nodes (three statements)."""
-    records = sorted(ref.number for ref in refs if ref.kind == "mem")
-    summaries = sorted(ref.number for ref in refs if ref.kind == "ep")
-    texts: dict[Ref, str] = {}
-    keys: dict[Ref, Model] = {}
-    for ref, row, text in (
-        *((Ref("mem", row.number), row, row.content) for row in _quoted(Record, store, records, "content")),
-        *((Ref("ep", row.number), row, row.summary) for row in _quoted(Summary, store, summaries, "summary")),
-    ):
-        texts[ref], keys[ref] = text, row
-    divided = _divided(store, keys)
+def _texts(store: Store, refs: set[Ref], preview_chars: int) -> tuple[StoredText, ...]:
+    """What a quote needs of the kept rows, and what is known of their nodes (three statements)."""
+    records = _quoted(Record, store, refs, "mem", "content", preview_chars)
+    summaries = _quoted(Summary, store, refs, "ep", "summary", preview_chars)
+    found = [(Ref("mem", row.number), row) for row in records] + [
+        (Ref("ep", row.number), row) for row in summaries
+    ]
+    divided = _divided(store, dict(found))
     return tuple(
         # Divisions are read as current from the part on that builds them; until then they are merely there.
-        StoredText(ref=ref, text=text, node_state="not_current" if ref in divided else "no_nodes")
-        for ref, text in texts.items()
+        StoredText(
+            ref=ref,
+            text=row.beginning,
+            length=row.length,
+            node_state="not_current" if ref in divided else "no_nodes",
+        )
+        for ref, row in found
     )
 
 
-def _quoted(model: Any, store: Store, numbers: list[int], text: str) -> "Iterable[Any]":
+def _quoted(
+    model: Any, store: Store, refs: set[Ref], kind: str, text: str, preview_chars: int
+) -> "Iterable[Any]":
+    """Rows with the `beginning` of their text that a quote can show, and the text's `length`."""
+    numbers = [ref.number for ref in refs if ref.kind == kind]
     if not numbers:
         return ()
-    return (
-        model.objects.live().filter(store=store, number__in=numbers).order_by("number").only("number", text)
-    )
+    beginning = Left(text, preview_chars) if preview_chars else F(text)
+    rows = model.objects.live().filter(store=store, number__in=numbers).order_by("number").only("number")
+    return rows.annotate(beginning=beginning, length=Length(text))
 
 
 def _divided(store: Store, rows: dict[Ref, Model]) -> set[Ref]:

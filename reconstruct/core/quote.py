@@ -57,8 +57,11 @@ class Quote:
 
 
 def quote(stored: StoredText, node_order: Sequence[int], preview_chars: int) -> Quote:
-    """The quote of one claim; ``node_order`` as :func:`order_nodes` gave it, ``preview_chars`` 0 = uncut."""
-    size = preview_chars or len(stored.text)
+    """The quote of one claim; ``node_order`` as :func:`order_nodes` gave it, ``preview_chars`` 0 = uncut.
+
+    Raises InvalidSnapshot when less of the text was read than is quoted.
+    """
+    size = preview_chars or stored.whole_length
     if node_order:
         best = node_order[0]
         node = stored.nodes[best]
@@ -70,13 +73,15 @@ def quote(stored: StoredText, node_order: Sequence[int], preview_chars: int) -> 
             node=(best, len(stored.nodes)),
         )
     content = stored.text[:size]
-    cut = len(content) < len(stored.text)
+    if len(content) < min(size, stored.whole_length):
+        raise InvalidSnapshot(f"{stored.ref}: {len(content)} characters were read, a quote takes {size}")
+    cut = len(content) < stored.whole_length
     state = stored.node_state
     return Quote(
         ref=stored.ref,
         content=content,
         start=0,
-        source_length=len(stored.text),
+        source_length=stored.whole_length,
         unavailable=state if cut and state != "current" else None,
     )
 

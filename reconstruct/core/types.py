@@ -248,6 +248,8 @@ class Node:
 class StoredText:
     """The stored text of a row, and its nodes in text order.
 
+    ``length`` is given when ``text`` is only the beginning of a longer text, in code points of the whole: a
+    quote needs no more of a text without nodes than its first ``preview_chars``.
     Whether a node set is current is decided where nodes are written. The core is told the verdict, and
     refuses a ``current`` set that does not partition the text. ``nodes`` is empty unless ``node_state`` is
     ``current``.
@@ -255,10 +257,19 @@ class StoredText:
 
     ref: Ref
     text: str
+    length: int | None = None
     node_state: NodeState = "no_nodes"
     nodes: tuple[Node, ...] = ()
 
+    @property
+    def whole_length(self) -> int:
+        return len(self.text) if self.length is None else self.length
+
     def __post_init__(self) -> None:
+        if self.length is not None and (self.length < len(self.text) or self.nodes):
+            raise InvalidSnapshot(
+                f"{self.ref}: {len(self.text)} of {self.length} characters, {len(self.nodes)} nodes"
+            )
         if (self.node_state == "current") != bool(self.nodes):
             raise InvalidSnapshot(f"{self.ref}: {len(self.nodes)} nodes and state {self.node_state}")
         edges = [0, *(node.end for node in self.nodes)]

@@ -25,10 +25,12 @@ START_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where a server listens, and a token that may make stores, write and read."""
+    """Where a server listens, a token that may make stores, write and read, its process, and its database."""
 
     base_url: str
     token: str
+    pid: int
+    database_url: str
 
 
 def say(line: str) -> None:
@@ -37,11 +39,18 @@ def say(line: str) -> None:
 
 @contextmanager
 def served(**environment: str) -> Iterator[Served]:
-    """Serve a fresh database with gunicorn for as long as the block runs; one process, four threads.
+    """Serve a fresh database on the test server for as long as the block runs (`served_on`)."""
+    with borrowed_database(say) as server, served_on(server, **environment) as serving:
+        yield serving
 
-    `environment`: further variables of the server, for instance MEMORYCONSOLE_EMBEDDER.
+
+@contextmanager
+def served_on(server: str, **environment: str) -> Iterator[Served]:
+    """Serve a fresh database of a running PostgreSQL with gunicorn; one process, four threads.
+
+    `environment`: further variables of the web server, for instance MEMORYCONSOLE_EMBEDDER.
     """
-    with borrowed_database(say) as server, new_database(server) as address:
+    with new_database(server) as address:
         variables = {
             **os.environ,
             "MEMORYCONSOLE_SECRET_KEY": secrets.token_urlsafe(32),
@@ -54,8 +63,8 @@ def served(**environment: str) -> Iterator[Served]:
         token = manage(
             variables, "token", "benchmark", "--scope", "read", "--scope", "write", "--can-create-stores"
         )
-        with gunicorn(variables) as base_url:
-            yield Served(base_url, token.strip().splitlines()[-1])
+        with gunicorn(variables) as (base_url, pid):
+            yield Served(base_url, token.strip().splitlines()[-1], pid, address)
 
 
 @contextmanager
@@ -86,7 +95,7 @@ def manage(variables: Mapping[str, str], *arguments: str) -> str:
 
 
 @contextmanager
-def gunicorn(variables: Mapping[str, str]) -> Iterator[str]:
+def gunicorn(variables: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         command = [
@@ -97,7 +106,7 @@ def gunicorn(variables: Mapping[str, str]) -> Iterator[str]:
         process = subprocess.Popen(command, cwd=CHECKOUT, env=variables, pass_fds=[listener.fileno()])
         try:
             wait_for(base_url, process)
-            yield base_url
+            yield base_url, process.pid
         finally:
             process.terminate()
             try:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from reconstruct.core import Request, Settings, Snapshot
+from reconstruct.core import Reconstruction, Request, Settings, Snapshot, rebuild, reconstruct
 from reconstruct.core.structure import ROLES
 from reconstruct.core.types import (
     Context,
@@ -27,6 +28,7 @@ from reconstruct.core.types import (
     Span,
     StoredText,
 )
+from tests.core.builders import Body
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 INSTANTS = tuple(START + timedelta(seconds=seconds) for seconds in (0, 20, 60, 61, 90, 3600))
@@ -55,12 +57,27 @@ TEXTS = (
 
 ANY = Ref("mem", 1)
 
+# Building a world takes longer than answering in it; that says nothing about the core.
+relaxed = settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     snapshot: Snapshot
     request: Request
     settings: Settings
+
+
+def answer(world: World) -> Body:
+    return reconstruct(snapshot=world.snapshot, request=world.request, settings=world.settings)
+
+
+def decided(world: World) -> Reconstruction:
+    return rebuild(world.snapshot, world.request, world.settings)
 
 
 def _records() -> list[Row]:

@@ -72,9 +72,11 @@ def test_the_first_head_that_does_not_fit_ends_the_answer() -> None:
 
 
 def test_an_excerpt_that_was_withheld_keeps_its_claim() -> None:
-    [item] = answer([10, 10], budget=10)["items"]
+    body = answer([10, 10], budget=10)
+    [item] = body["items"]
     assert [claim["ref"] for claim in item["claims"]] == ["mem:1", "mem:2"]
     assert "excerpts" not in item
+    assert (body["effective_budget"], body["used_budget"]) == (10, 10)
 
 
 def test_only_quoted_text_spends_the_budget() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from reconstruct.core import InvalidSnapshot, Settings
 from reconstruct.core.quote import order_nodes, quote
-from reconstruct.core.types import StoredText
+from reconstruct.core.types import Node, Ref, StoredText
 from tests.core.builders import ask, noded, record, ref, snapshot
 
 SHORT = Settings(preview_chars=10, default_budget=100)
@@ -84,6 +84,14 @@ def test_a_whole_node_says_where_it_is_and_nothing_more() -> None:
     }
 
 
+def test_a_node_shorter_than_a_quote_is_not_filled_up_from_its_neighbour() -> None:
+    assert item(noded("mem:1", "a" * 20, "bbb", "c" * 20, cosines=(0.1, 0.9, 0.1))) == {
+        "content": "bbb",
+        "head_ref": "mem:1",
+        "node": {"index": 1, "of": 3, "span": [20, 23]},
+    }
+
+
 def test_excerpts_carry_the_same_markers_as_a_head() -> None:
     rows = (record(1, message="x"), record(2, message="x"), record(3, message="x"))
     texts = {"mem:2": noded("mem:2", "a" * 20, "b" * 25, cosines=(0.1, 0.9)), "mem:3": "c" * 11}
@@ -149,6 +157,10 @@ def test_without_a_query_vector_trigrams_decide_alone() -> None:
 def test_distinct_trigrams_count_once_and_case_does_not() -> None:
     stored = noded("mem:1", "abcabcabcabc", "XABCDX")
     assert order(stored, "ABCD", embedded=False) == (1, 0)
+
+
+def test_a_trigram_repeated_in_the_query_counts_once() -> None:
+    assert order(noded("mem:1", "abc_", "bcab"), "abcabc", embedded=False) == (1, 0)
 
 
 def test_a_query_below_three_characters_is_one_gram_that_only_an_equal_node_holds() -> None:
@@ -221,3 +233,26 @@ def test_the_trace_names_a_texts_best_three_nodes() -> None:
     stored = noded("mem:1", "a", "b", "c", "d", "e", cosines=(0.1, 0.2, 0.9, 0.4, 0.3))
     body = ask(snapshot(record(1), texts={"mem:1": stored}), trace=True)
     assert body["trace"]["node_order"] == {"mem:1": [2, 3, 4]}
+
+
+def test_the_beginning_of_a_text_quotes_as_the_whole_does() -> None:
+    first, text = Ref("mem", 1), "walrus " * 50
+    whole = StoredText(ref=first, text=text)
+    for read in (20, 21, 349, 350):
+        beginning = StoredText(ref=first, text=text[:read], length=len(text))
+        assert quote(beginning, (), 20) == quote(whole, (), 20)
+
+
+def test_less_than_a_quote_is_refused() -> None:
+    beginning = StoredText(ref=Ref("mem", 1), text="walrus", length=7)
+    for preview_chars in (7, 8, 0):
+        with pytest.raises(InvalidSnapshot):
+            quote(beginning, (), preview_chars)
+
+
+def test_a_beginning_has_no_nodes_and_is_no_longer_than_its_text() -> None:
+    first = Ref("mem", 1)
+    with pytest.raises(InvalidSnapshot):
+        StoredText(ref=first, text="walrus", length=5)
+    with pytest.raises(InvalidSnapshot):
+        StoredText(ref=first, text="walrus", length=9, node_state="current", nodes=(Node(start=0, end=6),))

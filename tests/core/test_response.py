@@ -212,10 +212,20 @@ def test_a_bound_is_not_told_of_an_item_that_is_not_returned() -> None:
 
 
 def test_a_bound_is_not_told_of_an_item_the_budget_dropped() -> None:
-    texts = {f"mem:{number}": "x" * 10 for number in range(1, 5)}
-    given = snapshot(record(1), *(record(number, message="x") for number in (2, 3, 4)), texts=texts)
-    settings = Settings(preview_chars=10, default_budget=10)
-    body = ask(given, count=2, max_evidence=2, budget=10, settings=settings)
+    given = snapshot(
+        record(1),
+        *(record(number, message="x") for number in (2, 3, 4)),
+        graph=Graph(
+            mentions=mentions(mem_2=(1,)),
+            relations=(linked(1, 1, "run_by", 2), linked(2, 2, "belongs_to", 3)),
+        ),
+        records=(held(2, record(5), more=True),),
+        texts={f"mem:{number}": "x" * 10 for number in range(1, 6)},
+    )
+    tight = Settings(preview_chars=10, default_budget=10)
+    wanted = {"count": 2, "max_hops": 1, "max_evidence": 2}
+    assert set(ask(given, **wanted)["bounds"]) >= {"omitted", "reached"}
+    body = ask(given, **wanted, budget=10, settings=tight)
     assert body["shortfall_reason"] == "budget_exhausted"
     assert "bounds" not in body
 

@@ -1,6 +1,7 @@
 """The arithmetic: packing, scores, vectors, gate and order, without a database."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -50,6 +51,24 @@ def test_words_are_counted_where_they_are() -> None:
     hits = lexical.look_up(rows, wanted)
     seen = sorted(zip(hits.rows.tolist(), hits.terms.tolist(), hits.counts.tolist(), strict=True))
     assert seen == [(0, 1, 1), (0, 2, 2), (2, 1, 1), (3, 2, 1)]
+
+
+def test_who_and_when_count_only_beside_a_word_of_the_text() -> None:
+    marked = lexical.votes(["Ada"], datetime(2026, 5, 8, tzinfo=UTC), "english")
+    texts = ["the ferry", "the tide"]
+    packed = [lexical.pack(SALT, index_terms(text, "english").counts, marked)[1] for text in texts]
+    rows = replace(
+        found(*texts),
+        sizes=np.array([len(forward) // lexical.FORWARD_BYTES for forward in packed]),
+        forward=b"".join(packed),
+    )
+    units = query_units("what did Ada say of the ferry in May 2026", "english")
+    matches = lexical.match(rows, units, total=2, salt=SALT)
+    votes = lexical.PRODUCER_VOTE + 2 * lexical.DATE_VOTE
+    assert matches.votes.tolist() == [lexical.ONCE * votes, 0]
+    assert matches.evidence.coverage.tolist() == [WHOLE, 0]
+    # No query finds a row by them.
+    assert lexical.pack(SALT, {}, marked)[0] == []
 
 
 def test_a_count_saturates_in_one_byte() -> None:
@@ -156,6 +175,13 @@ def test_beside_a_strong_row_weaker_ones_pass_the_floor() -> None:
     admitted, fallback = fuse.admit(rows, Gate())
     assert not fallback
     assert admitted.tolist() == [True, False, True, False, True, False]
+
+
+def test_a_rare_word_passes_the_floor_however_long_the_query() -> None:
+    rows = pool(coverage=[9000, 100, 100], rare=[0, 1, 0])
+    assert fuse.admit(rows, Gate())[0].tolist() == [True, True, False]
+    # Alone it is no strong row: the fallback brings it back.
+    assert not fuse.admit(pool(coverage=[100], rare=[1]), Gate())[0].any()
 
 
 @pytest.mark.parametrize("strong", [{"coverage": [5500]}, {"cosine": [6000]}, {"marked": [1]}])

@@ -74,6 +74,7 @@ class Command(BaseCommand):
             if options["stop"]:
                 for name, part in parts.items():
                     supervisor.adopt_part(name, part)
+                self._say("no run is at work in this checkout; ending what may be left of one")
                 return
             for name, part in parts.items():
                 supervisor.start_part(name, part)
