@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.test.utils import setup_databases
+from django.test.utils import override_settings, setup_databases
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -37,10 +37,11 @@ def _database(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def _cheap_passwords(settings: Any) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
     """Hashing a password is slow on purpose; no test here is about how slow."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

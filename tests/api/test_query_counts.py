@@ -43,7 +43,7 @@ def chain(store, amount):
         EntityAlias.objects.create(
             store=store, entity=entity, alias=f"B{entity.number}", declared_key=f"b{entity.number}"
         )
-    for n, (left, right) in enumerate(zip(entities, entities[1:], strict=False), start=1):
+    for n, (left, right) in enumerate(itertools.pairwise(entities), start=1):
         Association.objects.create(
             store=store,
             number=n,

@@ -168,6 +168,15 @@ def test_the_same_rows_give_the_same_order_however_they_came_in() -> None:
     assert answers[1:] == answers[:-1]
 
 
+def test_equal_rows_are_ordered_by_digest_and_then_by_number() -> None:
+    store = new_store()
+    digests = [b"\0" * 7 + last for last in (b"\3", b"\1", b"\2", b"\1")]
+    add(store, *({"content": "ferry", "instant": NOW, "digest": digest + b"\0" * 24} for digest in digests))
+    found = ask(store, "ferry")
+    assert refs(found) == ["mem:2", "mem:4", "mem:3", "mem:1"]
+    assert refs(ask(store, "ferry", limit=2)) == ["mem:2", "mem:4"]
+
+
 def rows_text(store: Store, pk: int) -> str:
     return Record.objects.get(store=store, pk=pk).content
 
