@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,6 +12,7 @@ from memoryconsole import access, errors, jobs, search, shapes
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Job, Membership, Record, Scope, Store, Summary
+from memoryconsole.openapi import describe
 from memoryconsole.serializers import StrictSerializer
 from memoryconsole.services import forget, ingest, stores
 from memoryconsole.services.reading import record_details, summary_details
@@ -23,7 +23,7 @@ from memoryconsole.views import ConsoleView
 class StoresApi(ConsoleView):
     scopes = {"GET": None, "POST": None}
 
-    @extend_schema(parameters=[PageIn])
+    @describe("list_stores", 200, "{results, next_cursor}", parameters=[PageIn])
     def get(self, request: Request) -> Response:
         """List the stores the caller may read."""
         query = self.read_query(PageIn)
@@ -31,7 +31,7 @@ class StoresApi(ConsoleView):
         found, cursor = page(access.readable(self.actor), query, order="pk", **bound)
         return Response({"results": [shapes.store_shape(store) for store in found], "next_cursor": cursor})
 
-    @extend_schema(request=shapes.StoreIn)
+    @describe("create_store", 201, "the store", request=shapes.StoreIn, repeatable=True)
     def post(self, request: Request) -> Response:
         """Create a store; its id is generated."""
         wanted = self.read_body(shapes.StoreIn)
@@ -47,11 +47,14 @@ class StoresApi(ConsoleView):
 class StoreApi(ConsoleView):
     scopes = {"GET": Scope.READ, "PATCH": Scope.OPERATE, "DELETE": Scope.OPERATE}
 
+    @describe("read_store", 200, "the store and its settings")
     def get(self, request: Request, store: str) -> Response:
         """The store, its settings and its version (`ETag`)."""
         return self._answer(self.open_store(store))
 
-    @extend_schema(request=shapes.StorePatch)
+    @describe(
+        "change_store", 200, "the store", request=shapes.StorePatch, also={412: "changed since you read it"}
+    )
     def patch(self, request: Request, store: str) -> Response:
         """Change label, language, audit policy or settings. `If-Match` guards against a change in between."""
         changes = self.read_body(shapes.StorePatch)
@@ -60,6 +63,7 @@ class StoreApi(ConsoleView):
         changed = stores.change_store(opened, self.actor, changes, if_version=version, now=timezone.now())
         return self._answer(changed)
 
+    @describe("delete_store", 204, "closed")
     def delete(self, request: Request, store: str) -> Response:
         """Close the store at once; what it held is erased in the background."""
         forget.delete_store(self.open_store(store), by=self.actor.user, now=timezone.now())
@@ -84,7 +88,7 @@ def _if_match(request: Request) -> int | None:
 class RecordsApi(ConsoleView):
     scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
 
-    @extend_schema(parameters=[shapes.RecordFilters])
+    @describe("list_records", 200, "{results, next_cursor}", parameters=[shapes.RecordFilters])
     def get(self, request: Request, store: str) -> Response:
         """List records, newest number first."""
         query = self.read_query(shapes.RecordFilters)
@@ -93,7 +97,13 @@ class RecordsApi(ConsoleView):
         found, cursor = page(rows, query, list="records", store=opened.pk)
         return Response({"results": [shapes.record_shape(row) for row in found], "next_cursor": cursor})
 
-    @extend_schema(request=shapes.RecordsIn)
+    @describe(
+        "store_records",
+        201,
+        "one {ref, created, version_of?} a row",
+        request=shapes.RecordsIn,
+        repeatable=True,
+    )
     def post(self, request: Request, store: str) -> Response:
         """Store 1 to 1000 records, all or nothing. A record is findable when this has answered."""
         rows = [shapes.new_record(row) for row in self.read_body(shapes.RecordsIn)["records"]]
@@ -134,10 +144,12 @@ def _filtered(store: Store, query: dict[str, Any]) -> QuerySet[Record]:
 class RecordApi(ConsoleView):
     scopes = {"GET": Scope.READ, "DELETE": Scope.OPERATE}
 
+    @describe("read_record", 200, "the record")
     def get(self, request: Request, store: str, number: int) -> Response:
         """One record: its text, its versions and what supersedes it, its mentions and its nodes' state."""
         return Response(record_details(self.open_store(store), number))
 
+    @describe("delete_record", 202, "{ref, deleted, job}")
     def delete(self, request: Request, store: str, number: int) -> Response:
         """Hide a record at once; it is erased in the background."""
         opened = self.open_store(store)
@@ -148,7 +160,7 @@ class RecordApi(ConsoleView):
 class SummariesApi(ConsoleView):
     scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
 
-    @extend_schema(parameters=[shapes.SummaryFilters])
+    @describe("list_summaries", 200, "{results, next_cursor}", parameters=[shapes.SummaryFilters])
     def get(self, request: Request, store: str) -> Response:
         """List summaries, newest number first."""
         query = self.read_query(shapes.SummaryFilters)
@@ -160,7 +172,7 @@ class SummariesApi(ConsoleView):
         found, cursor = page(rows.select_related("session"), query, list="summaries", store=opened.pk)
         return Response({"results": [shapes.summary_shape(row) for row in found], "next_cursor": cursor})
 
-    @extend_schema(request=shapes.SummaryIn)
+    @describe("store_summary", 201, "{ref, created}", request=shapes.SummaryIn, repeatable=True)
     def post(self, request: Request, store: str) -> Response:
         """Store a summary: an episode, or a node of the summary graph."""
         new = shapes.new_summary(self.read_body(shapes.SummaryIn))
@@ -177,10 +189,12 @@ class SummariesApi(ConsoleView):
 class SummaryApi(ConsoleView):
     scopes = {"GET": Scope.READ, "DELETE": Scope.OPERATE}
 
+    @describe("read_summary", 200, "the summary")
     def get(self, request: Request, store: str, number: int) -> Response:
         """One summary with its ordered sources."""
         return Response(summary_details(self.open_store(store), number))
 
+    @describe("delete_summary", 202, "{ref, deleted, job}")
     def delete(self, request: Request, store: str, number: int) -> Response:
         """Hide a summary at once; it is erased in the background."""
         opened = self.open_store(store)
@@ -192,6 +206,7 @@ class JobApi(ConsoleView):
     # The job's own store is looked up; see `_find`.
     scopes = {"GET": Scope.READ}
 
+    @describe("read_job", 200, "{state, done, total, message, errors}")
     def get(self, request: Request, job: uuid.UUID) -> Response:
         """How a job stands."""
         return Response(shapes.job_shape(_find(self.actor, job, Scope.READ)))
@@ -200,6 +215,7 @@ class JobApi(ConsoleView):
 class JobCancelApi(ConsoleView):
     scopes = {"POST": Scope.OPERATE}
 
+    @describe("cancel_job", 200, "the job", request=StrictSerializer)
     def post(self, request: Request, job: uuid.UUID) -> Response:
         """Cancel a job that has not ended; ended ones stay as they are."""
         StrictSerializer.read(request.data or {})

@@ -7,5 +7,5 @@ class MemoryconsoleConfig(AppConfig):
 
     def ready(self) -> None:
         # `shared_task` binds to this application in every process, web ones included.
-        from memoryconsole import celery, jobs  # noqa: F401
+        from memoryconsole import celery, jobs, openapi  # noqa: F401
         from memoryconsole.services import forget  # noqa: F401  (registers its jobs)

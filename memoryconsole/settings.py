@@ -177,6 +177,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {"SummarySourceType": "memoryconsole.models.summaries.SourceType"},
 }
 
 CELERY_BROKER_URL = ENVIRONMENT["CELERY_BROKER_URL"] or paths.broker_url()

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memoryconsole.errors import ConsoleError
 from memoryconsole.models import Scope
+from memoryconsole.openapi import describe
 from memoryconsole.views import ConsoleView
 from reconstruct import services
 from reconstruct.serializers import RecallIn, ReconstructIn, recall_ask, reconstruct_ask
@@ -16,7 +16,7 @@ from reconstruct.serializers import RecallIn, ReconstructIn, recall_ask, reconst
 class ReconstructApi(ConsoleView):
     scopes = {"POST": Scope.READ}
 
-    @extend_schema(request=ReconstructIn)
+    @describe("reconstruct", 200, "the contract's object", request=ReconstructIn)
     def post(self, request: Request, store: str) -> Response:
         """Recall items: stored rows selected, ordered and given roles, every quote verbatim."""
         ask = reconstruct_ask(self.read_body(ReconstructIn))
@@ -29,7 +29,7 @@ class ReconstructApi(ConsoleView):
 class RecallApi(ConsoleView):
     scopes = {"POST": Scope.READ}
 
-    @extend_schema(request=RecallIn)
+    @describe("recall", 200, "{results, gate_fallback?, advisory?}", request=RecallIn)
     def post(self, request: Request, store: str) -> Response:
         """The candidate rows for a query, best first."""
         ask = recall_ask(self.read_body(RecallIn))
