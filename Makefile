@@ -2,6 +2,7 @@
 SHELL := /bin/sh
 PYTHON ?=
 PORT ?=
+HOST ?=
 ARGS ?=
 DATA ?=
 VENV := .venv
@@ -12,7 +13,7 @@ TESTS := -m pytest -n 2 --dist worksteal
 .PHONY: help run stop test test-all contracts evaluate-locomo bench lint format lock clean distclean base dev
 
 help:
-	@echo 'make run              serve with everything it needs (ARGS="--port 8100" and others: manage.py run --help)'
+	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
 	@echo 'make stop             stop what runs from this checkout'
 	@echo 'make test             the tests, with the embedded PostgreSQL (ARGS="-k words" and others of pytest)'
 	@echo 'make test-all         the tests with those marked slow'
@@ -26,7 +27,7 @@ help:
 	@echo 'make distclean        also the virtual environment, the database and all that is stored in it'
 
 run: base
-	@$(PY) manage.py run $(if $(PORT),--port $(PORT)) $(ARGS)
+	@$(PY) manage.py run $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST)) $(ARGS)
 
 stop: base
 	@$(PY) manage.py run --stop

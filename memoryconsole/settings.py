@@ -99,6 +99,8 @@ def _database() -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         **{django: parts.get(ours, "") or "" for ours, django in known.items()},
         "CONN_MAX_AGE": 0,
+        # A pooled connection is tried before it is handed out: a restarted database costs nobody an error.
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
             "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 10},
@@ -131,6 +133,7 @@ WHITENOISE_USE_FINDERS = True
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT["MEMORYCONSOLE_HTTPS"]
 SECURE_SSL_REDIRECT = ENVIRONMENT["MEMORYCONSOLE_HTTPS"]
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked from inside, without TLS
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else None
 X_FRAME_OPTIONS = "DENY"

@@ -13,7 +13,7 @@ from memoryconsole.embedded.errors import EmbeddedError
 from memoryconsole.embedded.postgres import Postgres
 from memoryconsole.embedded.supervisor import only_one
 
-SHARED_FOLDERS = ("programs", "static")
+SHARED_FOLDERS = ("programs",)
 SHARED_FILES = ("secret_key",)
 
 

@@ -73,8 +73,12 @@ class IndexEntry(models.Model):
             models.CheckConstraint(condition=exactly_one("record", "summary"), name="index_entry_one_row"),
         ]
         indexes = [
-            # The store's entries: counted, and read newest first.
-            models.Index(fields=["store", "stored_at", "number"], name="index_entry_stored"),
+            # The store's entries: counted, read newest first, and filtered by scope, all without touching the rows.
+            models.Index(
+                fields=["store", "stored_at", "number"],
+                include=["id", "record", "project_id", "channel", "source_id"],
+                name="index_entry_stored",
+            ),
             # What cascades look for. An entry has one of the two.
             models.Index(fields=["record"], name="index_entry_record", condition=Q(record__isnull=False)),
             models.Index(fields=["summary"], name="index_entry_summary", condition=Q(summary__isnull=False)),

@@ -143,8 +143,8 @@ def candidates(
     ground = read_ground(store, scope)
     if not asked.text.strip():
         return _recent(store, scope, ground, asked, limit=limit)
-    words = read_words(store, scope, ground, asked.text, cue_terms)
-    ids, cosine, advisory = _cosines(store, scope, ground, asked)
+    words = read_words(store, ground, asked.text, cue_terms)
+    ids, cosine, advisory = _cosines(store, ground, asked)
     pool = _pool(words, ids, cosine)
     gate = Gate().deepened() if deep else Gate()
     ranking = rank(pool, words.matches.ideal, gate, limit=limit, near=NEAR_MISSES)
@@ -179,7 +179,7 @@ def _recent(store: Store, scope: ReadScope, ground: Ground, asked: Query, *, lim
 
 
 def _cosines(
-    store: Store, scope: ReadScope, ground: Ground, asked: Query
+    store: Store, ground: Ground, asked: Query
 ) -> tuple[Ints | None, Ints | None, dict[str, Any] | None]:
     """(entry ids, cosines, advisory); no vectors where there are none to compare, with the reason."""
     if asked.vector is None or asked.model is None or not ground.total:
@@ -191,7 +191,7 @@ def _cosines(
     query = quantize(asked.vector)
     if query is None:
         return None, None, asked.advisory
-    return *read_cosines(store, scope, ground.space, query), asked.advisory
+    return *read_cosines(store, ground, query), asked.advisory
 
 
 def _pool(words: Words, ids: Ints | None, cosine: Ints | None) -> Pool:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from memoryconsole.models import Store
-from memoryconsole.scope import ReadScope
 from memoryconsole.search.analyze import occurs, phrase, phrase_terms, query_units
 from memoryconsole.search.lexical import Found, Ints, Matches, holding, idf, impacts, key, match
 from memoryconsole.search.read import Ground, read_found, read_frequencies, read_texts
@@ -35,7 +34,7 @@ class _Cue:
     keys: tuple[int, ...]
 
 
-def read_words(store: Store, scope: ReadScope, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
+def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
     """One statement; one more above MAX_ROWS, and one more for aliases of several words."""
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
@@ -43,7 +42,7 @@ def read_words(store: Store, scope: ReadScope, ground: Ground, text: str, cue_te
     keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
     common = _common(store, keys) if ground.total > MAX_ROWS else {}
     wanted = [hashed for term, hashed in keys.items() if term not in common]
-    found = read_found(store, scope, wanted, [cue.keys for cue in cues])
+    found = read_found(store, ground, wanted, [cue.keys for cue in cues])
     return Words(
         found=found,
         matches=match(found, units, total=ground.total, salt=store.pk, at_least=common),

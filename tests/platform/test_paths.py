@@ -44,7 +44,7 @@ def test_an_ordinary_user_keeps_the_state_in_the_checkout(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("unset")
 def test_root_keeps_the_state_where_another_user_can_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = as_user(monkeypatch, 0, "/root/memoryconsole")
+    found = as_user(monkeypatch, 0, "/srv/private/memoryconsole")
     assert found.state.parent == Path("/var/lib/memoryconsole")
 
 
