@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from memoryconsole import search
+from memoryconsole.bulk import copy_instances
 from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.services.numbering import lock_counter, take_beliefs, take_numbers
@@ -159,7 +160,8 @@ def _insert(store: Store, counter: StoreCounter, arrivals: Sequence[_Arrival], *
             created_at=now,
             believed_at=believed_at,
         )
-    records = Record.objects.bulk_create([a.record for a in arrivals if a.record is not None])
+    records = [arrival.record for arrival in arrivals if arrival.record is not None]
+    copy_instances(Record, records)
     counter.save(update_fields=["record", "belief_at"])
     search.index(store, records=records, now=now)
 
