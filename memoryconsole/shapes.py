@@ -16,6 +16,8 @@ from memoryconsole.times import read_stamp, write_stamp
 
 MAX_RECORDS_PER_CALL = 1000
 MAX_SOURCES = 10_000
+# A unique key holds 2,704 bytes; a character takes up to four.
+MAX_SESSION_ID_CHARS = 512
 
 # What a store's texts are stemmed as; 'none' for stores of many languages.
 LANGUAGES = ("none", *sorted(snowballstemmer.algorithms()))
@@ -64,7 +66,7 @@ class RecordIn(StrictSerializer):
     message_id = Text(default="")
     project_id = Text(default="")
     channel = Text(default="")
-    session_id = Text(default="", max_length=1000)
+    session_id = Text(default="", max_length=MAX_SESSION_ID_CHARS)
     source = SourceIn(required=False)  # type: ignore[assignment]  # a member that Field also has
     role = Text(default="", max_length=64)
     timestamp = Text(required=False, max_length=64)
@@ -94,7 +96,7 @@ class SummaryIn(StrictSerializer):
     end = Text(default="", max_length=64)
     project_id = Text(default="")
     channel = Text(default="")
-    session_id = Text(default="", max_length=1000)
+    session_id = Text(default="", max_length=MAX_SESSION_ID_CHARS)
     depth = Whole(default=0, max_value=1000)
     source_type = serializers.ChoiceField(choices=SourceType.choices, default="", allow_blank=True)
     source_ids = serializers.ListField(child=Whole(min_value=1), default=list, max_length=MAX_SOURCES)
@@ -116,7 +118,7 @@ class SummaryIn(StrictSerializer):
 class RecordFilters(PageIn):
     project_id = Text(required=False)
     channel = Text(required=False)
-    session_id = Text(required=False, max_length=1000)
+    session_id = Text(required=False, max_length=MAX_SESSION_ID_CHARS)
     source_id = Text(required=False)
     message_id = Text(required=False)
     since = Text(required=False, max_length=64)
@@ -131,7 +133,7 @@ class RecordFilters(PageIn):
 
 
 class SummaryFilters(PageIn):
-    session_id = Text(required=False, max_length=1000)
+    session_id = Text(required=False, max_length=MAX_SESSION_ID_CHARS)
     episodes = Flag(required=False)
 
 

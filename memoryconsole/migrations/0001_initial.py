@@ -604,7 +604,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='indexentry',
-            index=models.Index(fields=['store', 'stored_at', 'number'], name='index_entry_stored'),
+            index=models.Index(fields=['store', 'stored_at', 'number'], include=('id', 'record', 'project_id', 'channel'), name='index_entry_stored'),
         ),
         migrations.AddIndex(
             model_name='indexentry',

@@ -196,7 +196,8 @@ def match(
     produced = every.rows[(every.terms >= size) & (every.terms < 2 * size)]
     dated = every.rows[every.terms >= 2 * size]
     voices = PRODUCER_VOTE * (np.bincount(produced, minlength=rows) > 0)
-    lent = every.where(every.terms >= size)
+    # Not from rows that only an alias found: they must not change what others are worth.
+    lent = every.where((every.terms >= size) & (own[every.rows] > 0))
     evidence = cover(
         units, terms, df, total=total, rows=rows,
         held=_by_term(hits.rows, hits.terms, size), lent=_by_term(lent.rows, lent.terms % max(size, 1), size),

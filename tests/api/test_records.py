@@ -468,3 +468,21 @@ def test_answers_kept_for_a_key_hold_no_text(api, store):
     assert "walrus" not in json.dumps(
         kept, default=lambda b: bytes(b).decode("latin-1") if isinstance(b, memoryview) else str(b)
     )
+
+
+def test_the_longest_names_of_the_widest_characters_are_stored(api, store):
+    """Keys have room for every name that is accepted."""
+    wide = "\U0001f40b"
+    row = {
+        "content": wide,
+        "message_id": wide * 256,
+        "project_id": wide * 256,
+        "channel": wide * 256,
+        "session_id": wide * 512,
+        "source": {"type": "User", "id": wide * 256, "name": wide * 256},
+        "conversation_id": wide * 1000,
+        "tool_call_id": wide * 256,
+    }
+    assert rows(post(api, store, row, **{"Idempotency-Key": "k" * 255}))[0]["created"] is True
+    found = api.post(url(store, "/recall"), {"query": wide, "project_id": wide * 256}, format="json").json()
+    assert [row["ref"] for row in found["results"]] == ["mem:1"]

@@ -71,6 +71,29 @@ def test_who_and_when_count_only_beside_a_word_of_the_text() -> None:
     assert lexical.pack(SALT, {}, marked)[0] == []
 
 
+def test_a_row_that_only_an_alias_found_changes_nothing_for_the_others() -> None:
+    marked = lexical.votes(["Ada"], None, "english")
+    packed = [
+        lexical.pack(SALT, index_terms("ferry", "english").counts)[1],
+        lexical.pack(SALT, index_terms("larkspur", "english").counts, marked)[1],
+    ]
+
+    def coverage(rows: int) -> list[int]:
+        forward = packed[:rows]
+        found_rows = Found(
+            ids=np.arange(rows),
+            lengths=np.ones(rows, dtype=np.int64),
+            sizes=np.array([len(part) // lexical.FORWARD_BYTES for part in forward]),
+            in_scope=np.ones(rows, dtype=np.bool_),
+            forward=b"".join(forward),
+        )
+        units = query_units("ada ferry odalys", "english")
+        evidence = lexical.match(found_rows, units, total=2, salt=SALT).evidence
+        return [int(share) for share in evidence.coverage]
+
+    assert coverage(2) == [*coverage(1), 0]
+
+
 def test_a_count_saturates_in_one_byte() -> None:
     (row,) = lexical.look_up(
         found("ferry " * 1000), [lexical.low(lexical.key(SALT, "ferri"))]
