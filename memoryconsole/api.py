@@ -110,7 +110,7 @@ class RecordsApi(ConsoleView):
         opened = self.open_store(store)
 
         def effect() -> tuple[int, dict[str, Any]]:
-            stored = ingest.store_records(opened, rows, now=timezone.now())
+            stored = ingest.store_records(opened, rows, by=self.actor.user, now=timezone.now())
             return 201, {"records": [_stored_shape(result) for result in stored]}
 
         status, body = once(request, self.actor, opened, "records", effect)
@@ -179,7 +179,7 @@ class SummariesApi(ConsoleView):
         opened = self.open_store(store)
 
         def effect() -> tuple[int, dict[str, Any]]:
-            summary = ingest.store_summary(opened, new, now=timezone.now())
+            summary = ingest.store_summary(opened, new, by=self.actor.user, now=timezone.now())
             return 201, {"ref": summary.ref, "created": True}
 
         status, body = once(request, self.actor, opened, "summaries", effect)

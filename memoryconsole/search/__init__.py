@@ -7,7 +7,9 @@ retrieve.py, with words.py its lexical leg, read.py its statements, and advisori
 
 from memoryconsole.search.analyze import ANALYZER
 from memoryconsole.search.index import (
+    Analysis,
     Indexed,
+    analyse,
     fill_space,
     index,
     matching_keys,
@@ -27,12 +29,14 @@ from memoryconsole.search.retrieve import (
 
 __all__ = [
     "ANALYZER",
+    "Analysis",
     "Candidate",
     "Candidates",
     "Evidence",
     "Indexed",
     "Query",
     "Totals",
+    "analyse",
     "candidates",
     "fill_space",
     "index",

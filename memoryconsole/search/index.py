@@ -1,20 +1,18 @@
 """The write side: what makes a row findable, in the row's own transaction, and what takes that away again."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-from django.db.models import Exists, Model, OuterRef, QuerySet
-from psycopg.sql import SQL, Identifier
+from django.db.models import Exists, OuterRef, QuerySet
 
 from memoryconsole import embedding
+from memoryconsole.bulk import copy_rows, take_ids
 from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
-from memoryconsole.models.summaries import SourceType
 from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
 from memoryconsole.search.lexical import key, pack, votes
-from memoryconsole.search.vectors import literal, quantize
+from memoryconsole.search.vectors import Whole, literal, quantize
 
 # Of a row's digest, what orders ties: two texts that differ share it once in 2**64.
 DIGEST_BYTES = 8
@@ -32,24 +30,67 @@ class Indexed:
     failure: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """What the index will hold of one text: its words as keys and forward bytes, and its vector."""
+
+    keys: list[int]
+    forward: bytes
+    length: int
+    vector: Whole | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the index will hold of some rows, one entry a row, and the model that made the vectors."""
+
+    rows: tuple[Analysed, ...]
+    model: embedding.Embedder | None = None
+    failure: str = ""
+
+    def only(self, places: Iterable[int]) -> "Analysis":
+        """The same for some of the rows."""
+        return replace(self, rows=tuple(self.rows[place] for place in places))
+
+
+def analyse(store: Store, rows: Sequence[Record | Summary]) -> Analysis:
+    """The work of indexing that needs no database, and no row saved: words and vectors.
+
+    It is most of a write's time, so it comes before the store's counter is locked. A failing embedder does not
+    fail the write: the rows then have no vectors, and `failure` says why.
+    """
+    words = [_analysed(store, row) for row in rows]
+    try:
+        model = embedding.current()
+        vectors = _embedded(model, [_text(row) for row in rows])
+    except embedding.EmbeddingFailed as fault:
+        return Analysis(rows=tuple(Analysed(*entry) for entry in words), failure=str(fault))
+    entries = (Analysed(*entry, vector) for entry, vector in zip(words, vectors, strict=True))
+    return Analysis(rows=tuple(entries), model=model)
+
+
 def index(
-    store: Store, *, records: Sequence[Record] = (), summaries: Sequence[Summary] = (), now: datetime
+    store: Store,
+    *,
+    records: Sequence[Record] = (),
+    summaries: Sequence[Summary] = (),
+    analysis: Analysis | None = None,
+    now: datetime,
 ) -> Indexed:
     """Make saved rows findable. Call in the transaction that inserted them, holding the store's counter.
 
-    Summaries of summaries are no candidates of recall and are left out. A failing embedder does not fail the
-    write.
+    `analysis`: what `analyse` gave for these rows, in this order; made here when it is not given. Summaries of
+    summaries are no candidates of recall: do not pass them.
     """
-    rows: list[Record | Summary] = [*records, *_episodes(summaries)]
+    rows: list[Record | Summary] = [*records, *summaries]
     if not rows:
         return Indexed()
-    ids = _take_ids(len(rows))
-    _copy(IndexEntry, _ENTRY_COLUMNS, (_entry(store, pk, row) for pk, row in zip(ids, rows, strict=True)))
-    try:
-        written = _write_vectors(store, ids, [_text(row) for row in rows], now=now)
-    except embedding.EmbeddingFailed as fault:
-        return Indexed(entries=len(rows), failure=str(fault))
-    return Indexed(entries=len(rows), vectors=written)
+    made = analyse(store, rows) if analysis is None else analysis
+    ids = take_ids(IndexEntry, len(rows))
+    entries = (_entry(store, pk, row, entry) for pk, row, entry in zip(ids, rows, made.rows, strict=True))
+    copy_rows(IndexEntry, _ENTRY_COLUMNS, entries)
+    written = _write_vectors(store, made.model, ids, [entry.vector for entry in made.rows], now=now)
+    return Indexed(entries=len(rows), vectors=written, failure=made.failure)
 
 
 def remove(store: Store, *, record_ids: Iterable[int] = (), summary_ids: Iterable[int] = ()) -> None:
@@ -75,8 +116,8 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
     missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
     entries = list(missing.select_related("record", "summary")[:limit])
-    texts = [_text(_row(entry)) for entry in entries]
-    _write_vectors(store, [entry.pk for entry in entries], texts, now=now)
+    made = _embedded(model, [_text(_row(entry)) for entry in entries])
+    _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
     if len(entries) == limit:
         return entries[-1].pk
     Store.objects.filter(pk=store.pk).update(active_space=space)
@@ -118,10 +159,6 @@ def records_with_words(store: Store, text: str) -> QuerySet[IndexEntry, int | No
     )
 
 
-def _episodes(summaries: Iterable[Summary]) -> list[Summary]:
-    return [summary for summary in summaries if summary.source_type != SourceType.NODES]
-
-
 def _row(entry: IndexEntry) -> Record | Summary:
     row = entry.record or entry.summary
     if row is None:
@@ -150,49 +187,41 @@ _ENTRY_COLUMNS = (
 )  # fmt: skip
 
 
-def _entry(store: Store, pk: int, row: Record | Summary) -> tuple[Any, ...]:
+def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tuple[Any, ...]:
     """The columns of a row's entry."""
-    keys, forward, length = _analysed(store, row)
     if isinstance(row, Record):
         record, summary, source_id, instant = row.pk, None, row.source_id, row.instant
     else:
         record, summary, source_id, instant = None, row.pk, "", row.earliest_at
     return (
         pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id, instant,
-        row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER, f"{{{','.join(map(str, keys))}}}",
-        forward, length,
+        row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER, f"{{{','.join(map(str, made.keys))}}}",
+        made.forward, made.length,
     )  # fmt: skip
 
 
-def _write_vectors(store: Store, entries: Sequence[int], texts: Sequence[str], *, now: datetime) -> int:
-    model = embedding.current()
+def _embedded(model: embedding.Embedder | None, texts: Sequence[str]) -> list[Whole | None]:
+    """A vector of whole numbers a text; None without a model and for a text that has none."""
+    if model is None or not texts:
+        return [None] * len(texts)
+    return [None if v is None else quantize(v) for v in embedding.embed_texts(model, texts)]
+
+
+def _write_vectors(
+    store: Store,
+    model: embedding.Embedder | None,
+    entries: Sequence[int],
+    vectors: Sequence[Whole | None],
+    *,
+    now: datetime,
+) -> int:
+    made = [(entry, vector) for entry, vector in zip(entries, vectors, strict=True) if vector is not None]
     if model is None or not entries:
         return 0
-    vectors = embedding.embed_texts(model, texts)
     space = _space(store, model, now=now)
-    rows = [
-        (store.pk, entry, space.pk, literal(quantized))
-        for entry, vector in zip(entries, vectors, strict=True)
-        if vector is not None and (quantized := quantize(vector)) is not None
-    ]
-    _copy(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
+    rows = [(store.pk, entry, space.pk, literal(vector)) for entry, vector in made]
+    copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
     return len(rows)
-
-
-def _take_ids(count: int) -> list[int]:
-    statement = "SELECT nextval(pg_get_serial_sequence('mc_index_entry', 'id')) FROM generate_series(1, %s)"
-    with connection.cursor() as cursor:
-        cursor.execute(statement, [count])
-        return [pk for (pk,) in cursor.fetchall()]
-
-
-def _copy(model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows by COPY: INSERT statements of this size cost five times as much to put together."""
-    names = SQL(", ").join(map(Identifier, columns))
-    statement = SQL("COPY {} ({}) FROM STDIN").format(Identifier(model._meta.db_table), names)
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
 
 
 def _space(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:

@@ -10,6 +10,8 @@ from math import isqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# A vector as it is kept.
+Whole = NDArray[np.int16]
 # Cosines are whole numbers from here on.
 COSINE_SCALE = 10_000
 # Half precision holds every whole number up to here (IEEE 754: 11 significant bits).
@@ -23,7 +25,7 @@ def largest(dimensions: int) -> int:
     return min(_HALF_LIMIT, isqrt(_SINGLE_LIMIT // dimensions))
 
 
-def quantize(vector: ArrayLike) -> NDArray[np.int16] | None:
+def quantize(vector: ArrayLike) -> Whole | None:
     """A vector (one dimension, any length above 0) as whole numbers; None when it points nowhere.
 
     Raises ValueError when a component is not finite.
@@ -37,7 +39,7 @@ def quantize(vector: ArrayLike) -> NDArray[np.int16] | None:
     return np.rint(values / longest * largest(len(values))).astype(np.int16)
 
 
-def literal(quantized: NDArray[np.int16]) -> str:
+def literal(quantized: Whole) -> str:
     """A quantized vector in pgvector's text form."""
     return f"[{','.join(map(str, quantized.tolist()))}]"
 

@@ -11,8 +11,9 @@ from django.db import transaction
 
 from memoryconsole import search
 from memoryconsole.bulk import copy_instances
-from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource
+from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource, User
 from memoryconsole.models.summaries import SourceType
+from memoryconsole.services.indexing import embed_later
 from memoryconsole.services.numbering import lock_counter, take_beliefs, take_numbers
 from memoryconsole.times import read_stamp, write_stamp
 
@@ -68,102 +69,108 @@ def digest_of(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-@transaction.atomic
-def store_records(store: Store, rows: Sequence[NewRecord], *, now: datetime) -> list[StoredRecord]:
-    """Store rows in order; answers one result per row.
+def store_records(
+    store: Store, rows: Sequence[NewRecord], *, by: User | None = None, now: datetime
+) -> list[StoredRecord]:
+    """Store rows in order, all or nothing; answers one result per row.
 
     A row with the message id of an earlier one in the same project is compared with its latest version only: the
     same text is that record (not stored again), another text is a new version. Without a message id nothing is
     ever a duplicate. Contract: `decisions 2, 3`.
     """
-    counter = lock_counter(store)
-    plan = _Plan(store, rows)
-    if plan.fresh:
-        _insert(store, counter, plan.fresh, now=now)
-    return [result.named() for result in plan.results]
+    arrivals = [_arrival(store, row, now=now) for row in rows]
+    # Most of the work needs no lock: writers of one store only follow one another through what comes after.
+    analysis = search.analyse(store, [arrival.record for arrival in arrivals])
+    with transaction.atomic():
+        counter = lock_counter(store)
+        _compare(store, arrivals)
+        fresh = [place for place, arrival in enumerate(arrivals) if arrival.existing is None]
+        if fresh:
+            _insert(
+                store, counter, [arrivals[place] for place in fresh], analysis.only(fresh), by=by, now=now
+            )
+    return [arrival.stored() for arrival in arrivals]
 
 
 @dataclass(slots=True)
 class _Arrival:
-    """A row on its way in: `record` is filled when it is new, `existing` when it is a duplicate."""
+    """A row on its way in. `existing`: the record it is a duplicate of; `before`: the version before it."""
 
     row: NewRecord
-    digest: bytes
-    existing: "Record | _Arrival | None" = None
-    before: "Record | _Arrival | None" = None
-    record: Record | None = None
+    record: Record
+    existing: Record | None = None
+    before: Record | None = None
 
-    def named(self) -> StoredRecord:
+    def stored(self) -> StoredRecord:
         if self.existing is not None:
-            return StoredRecord(_ref(self.existing), created=False)
-        return StoredRecord(_ref(self), created=True, version_of=_ref(self.before) if self.before else None)
-
-
-def _ref(holder: "Record | _Arrival") -> str:
-    record = holder if isinstance(holder, Record) else holder.record
-    if record is None:
-        raise LookupError("the row has not been stored")
-    return record.ref
-
-
-class _Plan:
-    """Which rows are new, which are duplicates and which are versions, later rows seeing earlier ones."""
-
-    def __init__(self, store: Store, rows: Sequence[NewRecord]) -> None:
-        keys = {(row.project_id, row.message_id) for row in rows if row.message_id}
-        latest: dict[tuple[str, str], Record | _Arrival] = (
-            dict(Record.objects.latest_versions(store, keys)) if keys else {}
+            return StoredRecord(self.existing.ref, created=False)
+        return StoredRecord(
+            self.record.ref, created=True, version_of=self.before.ref if self.before else None
         )
-        self.results: list[_Arrival] = []
-        self.fresh: list[_Arrival] = []
-        for row in rows:
-            arrival = _Arrival(row, digest_of(row.content))
-            self.results.append(arrival)
-            key = (row.project_id, row.message_id)
-            before = latest.get(key) if row.message_id else None
-            if before is not None and bytes(before.digest) == arrival.digest:
-                arrival.existing = before
-                continue
-            arrival.before = before
-            self.fresh.append(arrival)
-            if row.message_id:
-                latest[key] = arrival
 
 
-def _insert(store: Store, counter: StoreCounter, arrivals: Sequence[_Arrival], *, now: datetime) -> None:
-    sessions = _sessions(store, {a.row.session_id for a in arrivals}, now=now)
+def _arrival(store: Store, row: NewRecord, *, now: datetime) -> _Arrival:
+    """The row as a record, all but its number, belief instant and session."""
+    stamp = write_stamp(now) if row.timestamp is None else row.timestamp
+    record = Record(
+        store=store,
+        uuid=uuid.uuid4(),
+        project_id=row.project_id,
+        channel=row.channel,
+        message_id=row.message_id,
+        source_type=row.source_type,
+        source_id=row.source_id,
+        source_name=row.source_name,
+        role=row.role,
+        timestamp=stamp,
+        instant=read_stamp(stamp),
+        content=row.content,
+        digest=digest_of(row.content),
+        tool_call_id=row.tool_call_id,
+        tool_name=row.tool_name,
+        tool_calls=row.tool_calls,
+        conversation_id=row.conversation_id,
+        created_at=now,
+    )
+    return _Arrival(row, record)
+
+
+def _compare(store: Store, arrivals: Sequence[_Arrival]) -> None:
+    """Find each row's latest version, earlier rows of the batch included, and mark duplicates and versions."""
+    keys = {(a.row.project_id, a.row.message_id) for a in arrivals if a.row.message_id}
+    latest = Record.objects.latest_versions(store, keys) if keys else {}
+    for arrival in arrivals:
+        key = (arrival.row.project_id, arrival.row.message_id)
+        before = latest.get(key) if arrival.row.message_id else None
+        if before is not None and bytes(before.digest) == arrival.record.digest:
+            arrival.existing = before
+            continue
+        arrival.before = before
+        latest[key] = arrival.record
+
+
+def _insert(
+    store: Store,
+    counter: StoreCounter,
+    arrivals: Sequence[_Arrival],
+    analysis: search.Analysis,
+    *,
+    by: User | None,
+    now: datetime,
+) -> None:
+    sessions = _sessions(store, {arrival.row.session_id for arrival in arrivals}, now=now)
     numbers = take_numbers(counter, "record", len(arrivals))
     beliefs = take_beliefs(counter, len(arrivals), now=now)
     for arrival, number, believed_at in zip(arrivals, numbers, beliefs, strict=True):
-        row = arrival.row
-        stamp = write_stamp(now) if row.timestamp is None else row.timestamp
-        arrival.record = Record(
-            store=store,
-            number=number,
-            uuid=uuid.uuid4(),
-            project_id=row.project_id,
-            channel=row.channel,
-            session=sessions.get(row.session_id),
-            message_id=row.message_id,
-            source_type=row.source_type,
-            source_id=row.source_id,
-            source_name=row.source_name,
-            role=row.role,
-            timestamp=stamp,
-            instant=read_stamp(stamp),
-            content=row.content,
-            digest=arrival.digest,
-            tool_call_id=row.tool_call_id,
-            tool_name=row.tool_name,
-            tool_calls=row.tool_calls,
-            conversation_id=row.conversation_id,
-            created_at=now,
-            believed_at=believed_at,
-        )
-    records = [arrival.record for arrival in arrivals if arrival.record is not None]
+        arrival.record.number = number
+        arrival.record.believed_at = believed_at
+        arrival.record.session = sessions.get(arrival.row.session_id)
+    records = [arrival.record for arrival in arrivals]
     copy_instances(Record, records)
     counter.save(update_fields=["record", "belief_at"])
-    search.index(store, records=records, now=now)
+    indexed = search.index(store, records=records, analysis=analysis, now=now)
+    if indexed.failure:
+        embed_later(store, by=by, now=now)
 
 
 def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dict[str, Session]:
@@ -179,7 +186,7 @@ def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dic
 
 
 @transaction.atomic
-def store_summary(store: Store, new: NewSummary, *, now: datetime) -> Summary:
+def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now: datetime) -> Summary:
     """Store one summary with its ordered sources. Sources that do not exist keep their place."""
     counter = lock_counter(store)
     sources = _find_sources(store, new)
@@ -205,7 +212,9 @@ def store_summary(store: Store, new: NewSummary, *, now: datetime) -> Summary:
     _link_sources(summary, new, sources)
     counter.save(update_fields=["summary", "belief_at"])
     if new.source_type != SourceType.NODES:
-        search.index(store, summaries=[summary], now=now)
+        indexed = search.index(store, summaries=[summary], now=now)
+        if indexed.failure:
+            embed_later(store, by=by, now=now)
     return summary
 
 

@@ -12,6 +12,7 @@ from memoryconsole.access import Actor
 from memoryconsole.errors import Fault, InvalidParameter, NotPermitted, StaleResource, StoreSettingsInvalid
 from memoryconsole.models import Membership, Role, Store, StoreCounter, StoreSettings, TokenGrant
 from memoryconsole.models.stores import POLICY_FIELDS
+from memoryconsole.services.indexing import analyse_later
 
 
 @transaction.atomic
@@ -67,6 +68,8 @@ def change_store(
     for name in ("name", "language", "audit"):
         if name in changes:
             setattr(locked, name, changes[name])
+    if changes.get("language", store.language) != store.language:
+        analyse_later(locked, by=actor.user, now=now)
     locked.version += 1
     if "settings" in changes:
         _save_settings(locked, actor, changes["settings"], now=now)

@@ -27,6 +27,8 @@ from memoryconsole.embedded.postgres import Postgres
 from tests.benchmarks.server import CHECKOUT, Served, file_name, revision, say, served_on
 
 BATCH = 500
+# As `make run` serves.
+WEB_PROCESSES = 2
 QUESTIONS = 200
 WRITES = 50
 # A vocabulary of made-up words with the skew of language: the n-th word is about n times rarer than the first.
@@ -92,7 +94,7 @@ def durable_server() -> Iterator[str]:
 
 
 def measure(server: str, size: int, clients: int) -> dict[str, Any]:
-    with served_on(server) as serving:
+    with served_on(server, WEB_PROCESSES) as serving:
         assert_durable(serving)
         with client(serving) as api:
             made = api.post("/stores", json={"name": f"bench {size}"}).raise_for_status().json()

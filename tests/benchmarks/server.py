@@ -45,8 +45,8 @@ def served(**environment: str) -> Iterator[Served]:
 
 
 @contextmanager
-def served_on(server: str, **environment: str) -> Iterator[Served]:
-    """Serve a fresh database of a running PostgreSQL with gunicorn; one process, four threads.
+def served_on(server: str, processes: int = 1, **environment: str) -> Iterator[Served]:
+    """Serve a fresh database of a running PostgreSQL with gunicorn, four threads a process.
 
     `environment`: further variables of the web server, for instance MEMORYCONSOLE_EMBEDDER.
     """
@@ -63,7 +63,7 @@ def served_on(server: str, **environment: str) -> Iterator[Served]:
         token = manage(
             variables, "token", "benchmark", "--scope", "read", "--scope", "write", "--can-create-stores"
         )
-        with gunicorn(variables) as (base_url, pid):
+        with gunicorn(variables, processes) as (base_url, pid):
             yield Served(base_url, token.strip().splitlines()[-1], pid, address)
 
 
@@ -95,12 +95,12 @@ def manage(variables: Mapping[str, str], *arguments: str) -> str:
 
 
 @contextmanager
-def gunicorn(variables: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+def gunicorn(variables: Mapping[str, str], processes: int) -> Iterator[tuple[str, int]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         command = [
             sys.executable, "-m", "gunicorn", "memoryconsole.wsgi:application", "--bind",
-            f"fd://{listener.fileno()}", "--worker-class", "gthread", "--workers", "1", "--threads", "4",
+            f"fd://{listener.fileno()}", "--worker-class", "gthread", "--workers", str(processes), "--threads", "4",
             "--timeout", "300", "--log-level", "warning", "--no-control-socket",
         ]  # fmt: skip
         process = subprocess.Popen(command, cwd=CHECKOUT, env=variables, pass_fds=[listener.fileno()])

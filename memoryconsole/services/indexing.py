@@ -1,0 +1,53 @@
+"""Keeping an index true when something under it changed: the model, its health, or a store's language."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from memoryconsole import jobs, search
+from memoryconsole.models import Job, Store, User
+from memoryconsole.models.jobs import JobState
+from memoryconsole.services.numbering import lock_counter
+
+
+def embed_later(store: Store, *, by: User | None, now: datetime) -> None:
+    """Have a job write the vectors that are missing, unless one waits already."""
+    _once(store, "embed", by=by, now=now)
+
+
+def analyse_later(store: Store, *, by: User | None, now: datetime) -> None:
+    """Have a job analyse every text of the store again, unless one waits already."""
+    _once(store, "analyse", by=by, now=now)
+
+
+def _once(store: Store, kind: str, *, by: User | None, now: datetime) -> None:
+    # A job that runs may be past what changed just now; one that waits is not.
+    if not Job.objects.filter(store=store, kind=kind, state=JobState.QUEUED).exists():
+        jobs.start(store, kind, {}, by=by, now=now)
+
+
+@jobs.handles("embed")
+def embed(job: Job) -> None:
+    """Write the vectors of the running model that are missing, then make its space the store's active one."""
+    place: int | None = 0
+    slices = 0
+    while place is not None:
+        with transaction.atomic():
+            lock_counter(job.store)
+            place = search.fill_space(job.store, after=place, now=timezone.now())
+        slices += 1
+        jobs.report(job, done=slices, message="slices of 1,000 entries")
+
+
+@jobs.handles("analyse")
+def analyse(job: Job) -> None:
+    """Analyse every text again under the store's language of today."""
+    place: int | None = 0
+    slices = 0
+    while place is not None:
+        with transaction.atomic():
+            lock_counter(job.store)
+            place = search.reanalyze(job.store, after=place)
+        slices += 1
+        jobs.report(job, done=slices, message="slices of 1,000 entries")

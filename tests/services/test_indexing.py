@@ -1,0 +1,62 @@
+"""The index follows: a model that failed and came back, a language that changed."""
+
+import pytest
+
+from memoryconsole import embedding
+from memoryconsole.models import EntryVector, Job
+
+
+def url(store, tail=""):
+    return f"/api/v1/stores/{store.public_id}{tail}"
+
+
+@pytest.fixture
+def broken_model(monkeypatch):
+    """A model that raises until `mend()` is called."""
+    working = embedding.current()
+
+    class Broken:
+        name, dimensions, fingerprint = working.name, working.dimensions, working.fingerprint
+        broken = True
+
+        def embed(self, texts):
+            if self.broken:
+                raise ConnectionError("away")
+            return working.embed(texts)
+
+    model = Broken()
+    monkeypatch.setattr(embedding, "current", lambda: model)
+    return model
+
+
+def test_a_write_during_an_outage_stands_says_so_when_asked_and_is_embedded_later(
+    broken_model, api, store, say, run_jobs
+):
+    say("the walrus sleeps", "the gull cries")
+    say("the tide turns")
+    assert not EntryVector.objects.filter(store=store).exists()
+    # One job waits, however many writes failed.
+    assert Job.objects.filter(store=store, kind="embed", state="queued").count() == 1
+    body = api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json").json()
+    assert body["items"][0]["content"] == "the walrus sleeps"
+    assert (body["advisory"]["degraded"], body["advisory"]["severity"]) == (True, "fault")
+    broken_model.broken = False
+    run_jobs(store)
+    assert EntryVector.objects.filter(store=store).count() == 3
+    body = api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json").json()
+    assert "advisory" not in body
+
+
+def test_a_changed_language_analyses_every_text_again(api, store, say, run_jobs):
+    say("Die Fähren fuhren nach den Inseln")
+
+    def found(query):
+        body = {"query": query, "limit": 5}
+        return [r["ref"] for r in api.post(url(store, "/recall"), body, format="json").json()["results"]]
+
+    answer = api.patch(url(store), {"language": "german"}, format="json")
+    assert answer.status_code == 200
+    run_jobs(store)
+    assert Job.objects.get(store=store, kind="analyse").state == "done"
+    assert found("Fähre") == ["mem:1"]
+    assert found("Insel") == ["mem:1"]
