@@ -21,7 +21,8 @@ from memoryconsole.views import ConsoleView
 
 
 class StoresApi(ConsoleView):
-    scopes = {"GET": None, "POST": None}
+    # Of the token: there is no store yet to have a role on.
+    scopes = {"GET": Scope.READ, "POST": Scope.WRITE}
 
     @describe("list_stores", 200, "{results, next_cursor}", parameters=[PageIn])
     def get(self, request: Request) -> Response:

@@ -20,6 +20,8 @@ class ConsoleError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "Something went wrong on our side"
+    # Headers that every answer of this kind carries.
+    always: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -32,13 +34,13 @@ class ConsoleError(Exception):
         super().__init__(detail or self.title)
         self.detail = detail or self.title
         self.errors = tuple(errors)
-        self.headers = dict(headers or {})
+        self.headers = {**self.always, **(headers or {})}
         self.extensions = dict(extensions or {})
 
     def body(self, instance: str) -> dict[str, Any]:
         """The problem object. `instance` names this occurrence: the request id."""
         problem: dict[str, Any] = {
-            "type": f"/api/v1/docs/errors#{self.code}",
+            "type": f"urn:memoryconsole:problem:{self.code}",
             "title": self.title,
             "status": self.status,
             "detail": self.detail,
@@ -67,6 +69,7 @@ class InvalidCursor(ConsoleError):
 
 class NotAuthenticated(ConsoleError):
     status, code, title = 401, "not_authenticated", "Sign in or send a valid token"
+    always = {"WWW-Authenticate": "Bearer"}
 
 
 class NotPermitted(ConsoleError):
@@ -107,3 +110,5 @@ class StoreSettingsInvalid(ConsoleError):
 
 class Unavailable(ConsoleError):
     status, code, title = 503, "unavailable", "A part this needs is not available"
+    # The supervisor brings a part back within seconds.
+    always = {"Retry-After": "5"}

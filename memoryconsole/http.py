@@ -1,12 +1,14 @@
 """The wire: who sends a request, strict JSON in, problems out. `views.py` has the base of the views."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from rest_framework import authentication, exceptions, negotiation, parsers
@@ -15,6 +17,8 @@ from rest_framework.request import Request
 from memoryconsole import errors
 from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Token
+
+log = logging.getLogger(__name__)
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -153,7 +157,7 @@ def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
     if isinstance(exception, errors.ConsoleError):
         return exception
     if isinstance(exception, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
-        return errors.NotAuthenticated(headers={"WWW-Authenticate": "Bearer"})
+        return errors.NotAuthenticated()
     if isinstance(exception, exceptions.PermissionDenied):
         return errors.NotPermitted(str(exception.detail))
     if isinstance(exception, Http404 | exceptions.NotFound):
@@ -162,6 +166,10 @@ def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
         return errors.MethodNotAllowed(str(exception.detail))
     if isinstance(exception, exceptions.UnsupportedMediaType):
         return errors.UnsupportedMediaType()
+    if isinstance(exception, OperationalError | InterfaceError):
+        # One line: the database's own log has the rest, and every request of an outage would repeat it.
+        log.error("the database is not available: %s", str(exception).splitlines()[0])
+        return errors.Unavailable("The database is not available")
     if isinstance(exception, exceptions.ParseError):
         return errors.InvalidJSON(str(exception.detail))
     return None
@@ -174,6 +182,13 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if request.path.startswith("/api/"):
         return problem(errors.NotFound())
     return error_page(request, errors.NotFound())
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The site's 400 for what never reaches a view, such as a host name that is not served."""
+    if request.path.startswith("/api/"):
+        return problem(errors.InvalidParameter("The request cannot be served under this name"))
+    return HttpResponse("Bad request\n", status=400, content_type="text/plain")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -29,11 +29,9 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-Id", "")
         request_id = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
-        mark = _request_id.set(request_id)
-        try:
-            response = self.get_response(request)
-        finally:
-            _request_id.reset(mark)
+        # Left standing afterwards: Django logs a refused request once the middleware is through.
+        _request_id.set(request_id)
+        response = self.get_response(request)
         response["X-Request-Id"] = request_id
         return response
 

@@ -26,7 +26,9 @@ def _secret_key() -> str:
     if given:
         return str(given)
     if not EMBEDDED_DATABASE and not DEBUG:
-        raise ImproperlyConfigured("MEMORYCONSOLE_SECRET_KEY is required with a DATABASE_URL of your own")
+        raise ImproperlyConfigured(
+            "DATABASE_URL is set, so MEMORYCONSOLE_SECRET_KEY is required too (unset it to use the embedded database)"
+        )
     return paths.secret_key()
 
 
@@ -103,7 +105,7 @@ def _database() -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
-            "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 10},
+            "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 5},
         },
     }
 

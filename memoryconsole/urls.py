@@ -8,5 +8,6 @@ urlpatterns = [
     path("", include("memoryconsole.page_urls")),
 ]
 
+handler400 = "memoryconsole.http.bad_request"
 handler404 = "memoryconsole.http.not_found"
 handler500 = "memoryconsole.http.server_error"

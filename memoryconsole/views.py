@@ -14,10 +14,10 @@ class ConsoleView(APIView):
     """The base of every API view.
 
     A request's life: authentication (401), then input (400, 413, 415), then existence and access (404, 403), then
-    the service. `scopes` names what each method needs on the store; None: no store is involved.
+    the service. `scopes` names what each method needs.
     """
 
-    scopes: ClassVar[dict[str, Scope | None]] = {}
+    scopes: ClassVar[dict[str, Scope]] = {}
 
     @property
     def actor(self) -> Actor:
@@ -27,10 +27,7 @@ class ConsoleView(APIView):
         return Actor(user, token if isinstance(token, Token) else None)
 
     def open_store(self, public_id: str) -> Store:
-        scope = self.scopes[str(self.request.method)]
-        if scope is None:
-            raise LookupError(f"{type(self).__name__} declares no scope for {self.request.method}")
-        return open_store(self.actor, public_id, scope)
+        return open_store(self.actor, public_id, self.scopes[str(self.request.method)])
 
     def read_body(self, serializer: type[StrictSerializer]) -> dict[str, Any]:
         return serializer.read(self.request.data)

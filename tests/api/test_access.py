@@ -130,7 +130,7 @@ def test_a_token_that_ended_is_refused(spoil, ada, store):
 )
 def test_a_malformed_token_is_refused_not_ignored(header, store):
     answer = APIClient().get("/api/v1/stores", HTTP_AUTHORIZATION=header)
-    assert answer.status_code == 401
+    assert (answer.status_code, answer["WWW-Authenticate"]) == (401, "Bearer")
 
 
 def test_a_token_never_has_more_than_its_person(ben, ada, store):
@@ -195,3 +195,24 @@ def test_an_address_that_does_not_exist_is_a_problem_too(path, api):
     answer = api.get(path)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
     assert answer.json()["code"] == "not_found"
+
+
+def test_a_host_that_is_not_served_is_a_problem_too(api):
+    answer = api.get("/api/v1/stores", HTTP_HOST="elsewhere.example")
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["/reconstruct", "/recall"])
+def test_a_database_that_is_away_is_503_and_says_when_to_come_back(path, api, store, monkeypatch):
+    from django.db import OperationalError
+
+    def away():
+        raise OperationalError("connection refused\nmore")
+
+    monkeypatch.setattr("reconstruct.services.snapshot", away)
+    answer = api.post(f"/api/v1/stores/{store.public_id}{path}", {"query": "x"}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert answer["Retry-After"] == "5"
+    assert "refused" not in answer.content.decode()
+    if path == "/reconstruct":
+        assert (answer.json()["ok"], answer.json()["items"]) == (False, [])

@@ -26,7 +26,7 @@ def api_routes() -> set[tuple[str, str, str]]:
                 if view is not None and issubclass(view, ConsoleView):
                     address = "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", here)
                     for method, scope in view.scopes.items():
-                        found.add((method, address, scope.value if scope else "-"))
+                        found.add((method, address, scope.value))
 
     walk(get_resolver().url_patterns, "")
     return found

@@ -55,7 +55,7 @@ class Command(BaseCommand):
             f"Ask the demo store:\n\n"
             f"curl -s {base_url}/api/v1/stores/{state['store']}/reconstruct \\\n"
             f"  -H 'Authorization: Bearer {state['token']}' -H 'Content-Type: application/json' \\\n"
-            f"  -d {shlex.quote(body)}\n"
+            f"  -d {shlex.quote(body)} | python3 -m json.tool --no-ensure-ascii\n"
         )
 
 

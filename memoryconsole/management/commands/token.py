@@ -1,5 +1,6 @@
 """`manage.py token`: give an account a token, printed once."""
 
+from argparse import ArgumentTypeError
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +22,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--store", action="append", default=[], help="id of a store it may reach; repeatable"
         )
-        parser.add_argument("--days", type=int, default=365, help="days until it expires (365)")
+        parser.add_argument("--days", type=_days, default=365, help="days until it expires (365)")
         parser.add_argument("--can-create-stores", action="store_true", help="let the account create stores")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,6 +31,9 @@ class Command(BaseCommand):
         user, created = User.objects.get_or_create(username=options["username"])
         if created:
             user.set_unusable_password()
+            self.stderr.write(f"created the account {user.username}, which can only be used through tokens")
+        if not stores and not options["can_create_stores"]:
+            self.stderr.write("this token reaches no store: name some with --store")
         if options["can_create_stores"]:
             user.can_create_stores = True
         user.save()
@@ -45,6 +49,12 @@ class Command(BaseCommand):
         )
         TokenGrant.objects.bulk_create(TokenGrant(token=token, store=store) for store in stores)
         self.stdout.write(text)
+
+
+def _days(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 36_500:
+        raise ArgumentTypeError("expected 1 to 36500")
+    return int(text)
 
 
 def _store(public_id: str) -> Store:
