@@ -182,6 +182,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "memoryconsole.openapi.closed_bodies",
+    ],
     "ENUM_NAME_OVERRIDES": {"SummarySourceType": "memoryconsole.models.summaries.SourceType"},
 }
 

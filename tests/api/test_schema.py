@@ -1,5 +1,6 @@
 """The machine-readable description: complete, valid, without a warning."""
 
+import pytest
 import yaml
 from django.core.management import call_command
 from rest_framework.test import APIClient
@@ -7,21 +8,21 @@ from rest_framework.test import APIClient
 from tests.architecture.test_documents import api_routes
 
 
-def described(tmp_path):
-    path = tmp_path / "schema.yaml"
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    path = tmp_path_factory.mktemp("schema") / "schema.yaml"
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(path))
     return yaml.safe_load(path.read_text())
 
 
-def test_it_is_valid_and_names_every_route(tmp_path):
-    schema = described(tmp_path)
+def test_it_is_valid_and_names_every_route(schema):
     assert schema["openapi"].startswith("3.1")
     routes = {(m.upper(), path) for path, item in schema["paths"].items() for m in item if m != "parameters"}
     assert routes == {(method, address) for method, address, _ in api_routes()}
 
 
-def test_every_operation_says_what_can_go_wrong_and_how_to_prove_oneself(tmp_path):
-    for path, item in described(tmp_path)["paths"].items():
+def test_every_operation_says_what_can_go_wrong_and_how_to_prove_oneself(schema):
+    for path, item in schema["paths"].items():
         for method, operation in item.items():
             where = f"{method} {path}"
             assert {"400", "401", "403", "404"} <= operation["responses"].keys(), where
@@ -36,3 +37,15 @@ def test_it_is_served_with_its_reader_and_no_foreign_host(client):
     page = client.get("/api/v1/docs").content.decode()
     assert "http://" not in page
     assert "https://" not in page
+
+
+def test_bodies_take_no_further_members(schema):
+    bodies = [
+        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+        for item in schema["paths"].values()
+        for operation in item.values()
+        if "requestBody" in operation
+    ]
+    assert len(bodies) >= 6
+    for name in bodies:
+        assert schema["components"]["schemas"][name]["additionalProperties"] is False, name
