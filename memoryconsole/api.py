@@ -29,20 +29,24 @@ class StoresApi(ConsoleView):
         """List the stores the caller may read."""
         query = self.read_query(PageIn)
         bound = {"list": "stores", "actor": self.actor.user.pk}
-        found, cursor = page(access.readable(self.actor), query, order="pk", **bound)
+        found, cursor = page(access.readable(self.actor), query, order="public_id", **bound)
         return Response({"results": [shapes.store_shape(store) for store in found], "next_cursor": cursor})
 
     @describe("create_store", 201, "the store", request=shapes.StoreIn, repeatable=True)
     def post(self, request: Request) -> Response:
         """Create a store; its id is generated."""
         wanted = self.read_body(shapes.StoreIn)
+        stores.check_may_create(self.actor)
 
         def effect() -> tuple[int, dict[str, Any]]:
             store = stores.create_store(self.actor, now=timezone.now(), **wanted)
-            return 201, shapes.store_shape(store, overrides={})
+            return 201, {"id": store.public_id}
 
-        status, body = once(request, self.actor, None, "stores", effect)
-        return Response(body, status=status)
+        status, kept = once(request, self.actor, None, "stores", effect)
+        # A repeated request is told of the store as it is now, if it still is and the caller may see it.
+        made = access.open_store(self.actor, kept["id"], Scope.READ)
+        body = shapes.store_shape(made, overrides=stores.overrides_of(made))
+        return Response(body, status=status, headers={"ETag": f'"{made.version}"'})
 
 
 class StoreApi(ConsoleView):
@@ -64,10 +68,12 @@ class StoreApi(ConsoleView):
         changed = stores.change_store(opened, self.actor, changes, if_version=version, now=timezone.now())
         return self._answer(changed)
 
-    @describe("delete_store", 204, "closed")
+    @describe("delete_store", 204, "closed", also={412: "changed since you read it"})
     def delete(self, request: Request, store: str) -> Response:
         """Close the store at once; what it held is erased in the background."""
-        forget.delete_store(self.open_store(store), by=self.actor.user, now=timezone.now())
+        version = _if_match(request)
+        opened = self.open_store(store)
+        forget.delete_store(opened, by=self.actor.user, if_version=version, now=timezone.now())
         return Response(status=204)
 
     def _answer(self, store: Store) -> Response:
@@ -129,7 +135,9 @@ def _filtered(store: Store, query: dict[str, Any]) -> QuerySet[Record]:
     rows = Record.objects.live().filter(store=store)
     for name in ("project_id", "channel", "source_id", "message_id"):
         if name in query:
-            rows = rows.filter(**{name: query[name]})
+            # A message id is trimmed where it is stored, and so where it is asked for.
+            value = query[name].strip() if name == "message_id" else query[name]
+            rows = rows.filter(**{name: value})
     if "session_id" in query:
         # Through the foreign key: '' asks for records without a session.
         rows = rows.filter(session__session_id=query["session_id"] or None)
@@ -219,7 +227,7 @@ class JobCancelApi(ConsoleView):
     @describe("cancel_job", 200, "the job", request=StrictSerializer)
     def post(self, request: Request, job: uuid.UUID) -> Response:
         """Cancel a job that has not ended; ended ones stay as they are."""
-        StrictSerializer.read(request.data or {})
+        self.read_body(StrictSerializer)
         found = _find(self.actor, job, Scope.OPERATE)
         jobs.cancel(found, now=timezone.now())
         found.refresh_from_db()

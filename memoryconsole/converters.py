@@ -4,7 +4,8 @@ from django.urls import register_converter
 
 
 class StoreId:
-    regex = "[a-z0-9-]{1,48}"
+    # Whatever is no store is not found by looking, with the body its route promises.
+    regex = "[^/\\0]{1,100}"
 
     def to_python(self, value: str) -> str:
         return value

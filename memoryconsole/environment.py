@@ -7,6 +7,7 @@ the start with every fault named, never with a silent default.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 
 class EnvironmentFault(Exception):
@@ -58,6 +59,18 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
+def broker(value: str) -> str:
+    """Read a broker's address: one of the schemes that work is sent over, with a port that is a number."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("redis", "rediss", "redis+socket", "amqp", "amqps"):
+        raise ValueError("expected redis://, rediss://, redis+socket://, amqp:// or amqps://")
+    if parts.scheme != "redis+socket" and not parts.hostname:
+        raise ValueError("names no host")
+    if parts.port == 0:  # asking for it raises ValueError when it is no number
+        raise ValueError("names no port")
+    return value
+
+
 # The reconstruct policy: contract section B. Names are the contract's, upper-cased after RECONSTRUCT_.
 RECONSTRUCT = (
     Variable("default_count", whole(1), 1, "items when the caller names no count"),
@@ -76,7 +89,10 @@ RECONSTRUCT = (
 
 VARIABLES = (
     Variable(
-        "MEMORYCONSOLE_SECRET_KEY", text, None, "signs sessions and cursors; required unless DEBUG is 1"
+        "MEMORYCONSOLE_SECRET_KEY",
+        text,
+        None,
+        "signs sessions and cursors; required with a DATABASE_URL, else kept in the state folder",
     ),
     Variable("MEMORYCONSOLE_DEBUG", switch, False, "developer mode: detailed error pages"),
     Variable("MEMORYCONSOLE_ALLOWED_HOSTS", names, ["localhost", "127.0.0.1", "[::1]"], "host names served"),
@@ -84,7 +100,7 @@ VARIABLES = (
     Variable("MEMORYCONSOLE_HTTPS", switch, False, "served behind TLS: secure cookies, HSTS, redirects"),
     Variable("DATABASE_URL", text, None, "PostgreSQL 17+ with pgvector; unset: the embedded server"),
     Variable("MEMORYCONSOLE_POOL_SIZE", whole(1, 200), 8, "database connections per process"),
-    Variable("CELERY_BROKER_URL", text, None, "Redis or Valkey; unset: the embedded broker"),
+    Variable("CELERY_BROKER_URL", broker, None, "Redis or Valkey; unset: the embedded broker"),
     Variable(
         "MEMORYCONSOLE_JOBS_INLINE", switch, False, "run background work inside the request (no broker)"
     ),

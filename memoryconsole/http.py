@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any, NoReturn
@@ -85,7 +86,12 @@ class StrictJSONParser(parsers.BaseParser):
 def read_json(body: bytes) -> Any:
     """Parse strictly. Raises InvalidJSON, or InvalidParameter with pointers for text that cannot be stored."""
     try:
-        value = json.loads(body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_constant)
+        value = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_object,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
     except RecursionError:
         raise errors.InvalidJSON("Nested too deeply") from None
     except UnicodeDecodeError:
@@ -114,6 +120,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(members) != len(pairs):
         raise ValueError("A member is named twice")
     return members
+
+
+def _finite(text: str) -> float:
+    """Python reads 1e400 as infinity, which is no JSON and which PostgreSQL cannot hold."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:

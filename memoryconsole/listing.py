@@ -35,7 +35,7 @@ def page(
     bound = bound | filters
     if "cursor" in query:
         position = read_cursor(query["cursor"], **bound)
-        if type(position) is not int:
+        if not isinstance(position, int | str):
             raise InvalidCursor()
         rows = rows.filter(**{f"{order}__lt": position})
     limit = query["limit"]

@@ -4,6 +4,7 @@ Contract: `decisions 9`. DRF's own fields forgive ("5" is an integer, true is 1)
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from django.http import QueryDict
@@ -14,6 +15,8 @@ from memoryconsole.errors import Fault, InvalidParameter
 
 # Far beyond anything a contract bounds, far below what PostgreSQL's bigint holds.
 LARGEST = 2**53 - 1
+# More would not help whoever has to mend the request.
+MAX_FAULTS = 50
 
 
 class Whole(serializers.IntegerField):
@@ -51,6 +54,20 @@ class Flag(serializers.BooleanField):
         return bool(data)
 
 
+class Items(serializers.ListField):
+    """A JSON list, whose length is judged before its elements are: a long one must not cost more than a short one."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        super().__init__(max_length=max_length, **options)
+        self.longest = max_length
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, list) and len(data) > self.longest:
+            message = f"Ensure this field has no more than {self.longest} elements."
+            raise ValidationError([ErrorDetail(message, code="max_length")])
+        return list(super().to_internal_value(data))
+
+
 class Members(serializers.DictField):
     """A JSON object whose members the contract leaves open."""
 
@@ -61,7 +78,8 @@ class StrictSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValidationError({"": [ErrorDetail("Expected an object.", code="invalid")]})
-        unknown = [name for name in data if name not in self.fields]
+        fields = self.fields
+        unknown = list(islice((name for name in data if name not in fields), MAX_FAULTS))
         if unknown:
             raise ValidationError(
                 {name: [ErrorDetail("No such member.", code="unknown")] for name in unknown}
@@ -76,7 +94,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             serializer.is_valid(raise_exception=True)
         except ValidationError as fault:
             faults = list(_faults(fault.detail, ""))
-            raise InvalidParameter(_sentence(faults), errors=faults[:50]) from None
+            raise InvalidParameter(_sentence(faults), errors=faults[:MAX_FAULTS]) from None
         return dict(serializer.validated_data)
 
     @classmethod
@@ -104,10 +122,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 def _from_text(field: Any, value: str) -> Any:
     """Query strings and forms carry texts: convert first, then the same strict field judges."""
     if isinstance(field, Whole):
-        try:
-            return int(value) if value.isascii() and len(value) < 20 else value
-        except ValueError:
-            return value
+        digits = value.removeprefix("-")
+        return int(value) if digits.isascii() and digits.isdigit() and len(digits) < 20 else value
     if isinstance(field, Flag):
         return {"true": True, "false": False, "1": True, "0": False}.get(value, value)
     return value

@@ -1,5 +1,6 @@
 """The JSON shapes of the ground floor: what the API takes in and how it writes rows out."""
 
+import json
 from typing import Any
 
 import snowballstemmer
@@ -10,12 +11,14 @@ from memoryconsole.models import Job, Record, Store, Summary
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.stores import POLICY_FIELDS, Audit
 from memoryconsole.models.summaries import SourceType
-from memoryconsole.serializers import Flag, Members, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Flag, Items, Members, StrictSerializer, Text, Whole
 from memoryconsole.services.ingest import NewRecord, NewSummary
 from memoryconsole.times import read_stamp, write_stamp
 
 MAX_RECORDS_PER_CALL = 1000
 MAX_SOURCES = 10_000
+# As long as a text may be.
+MAX_TOOL_CALLS_CHARS = MAX_TEXT_CHARS
 # A unique key holds 2,704 bytes; a character takes up to four.
 MAX_SESSION_ID_CHARS = 512
 
@@ -23,8 +26,13 @@ MAX_SESSION_ID_CHARS = 512
 LANGUAGES = ("none", *sorted(snowballstemmer.algorithms()))
 
 
+def not_blank(text: str) -> None:
+    if not text.strip():
+        raise serializers.ValidationError("May not be blank.", code="blank")
+
+
 class StoreIn(StrictSerializer):
-    name = Text(max_length=100, allow_blank=False)
+    name = Text(max_length=100, allow_blank=False, validators=[not_blank])
     language = serializers.ChoiceField(choices=LANGUAGES, default="english")
     audit = serializers.ChoiceField(choices=Audit.choices, default=Audit.REQUIRED)
 
@@ -47,7 +55,7 @@ class PolicyIn(StrictSerializer):
 
 
 class StorePatch(StrictSerializer):
-    name = Text(max_length=100, allow_blank=False, required=False)
+    name = Text(max_length=100, allow_blank=False, required=False, validators=[not_blank])
     language = serializers.ChoiceField(choices=LANGUAGES, required=False)
     audit = serializers.ChoiceField(choices=Audit.choices, required=False)
     settings = PolicyIn(required=False)
@@ -72,8 +80,15 @@ class RecordIn(StrictSerializer):
     timestamp = Text(required=False, max_length=64)
     tool_call_id = Text(default="")
     tool_name = Text(default="")
-    tool_calls = serializers.ListField(child=Members(), required=False, max_length=1000)
+    tool_calls = Items(child=Members(), required=False, max_length=1000)
     conversation_id = Text(default="", max_length=1000)
+
+    def validate_tool_calls(self, calls: list[Any]) -> list[Any]:
+        if len(json.dumps(calls, ensure_ascii=False)) > MAX_TOOL_CALLS_CHARS:
+            raise serializers.ValidationError(
+                f"At most {MAX_TOOL_CALLS_CHARS} characters of JSON.", code="max_length"
+            )
+        return calls
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         # A tool call may come without words; anything else without words is a caller's mistake.
@@ -85,7 +100,7 @@ class RecordIn(StrictSerializer):
 
 
 class RecordsIn(StrictSerializer):
-    records = serializers.ListField(child=RecordIn(), allow_empty=False, max_length=MAX_RECORDS_PER_CALL)
+    records = Items(child=RecordIn(), allow_empty=False, max_length=MAX_RECORDS_PER_CALL)
 
 
 class SummaryIn(StrictSerializer):
@@ -99,7 +114,7 @@ class SummaryIn(StrictSerializer):
     session_id = Text(default="", max_length=MAX_SESSION_ID_CHARS)
     depth = Whole(default=0, max_value=1000)
     source_type = serializers.ChoiceField(choices=SourceType.choices, default="", allow_blank=True)
-    source_ids = serializers.ListField(child=Whole(min_value=1), default=list, max_length=MAX_SOURCES)
+    source_ids = Items(child=Whole(min_value=1), default=list, max_length=MAX_SOURCES)
     token_count = Whole(default=0, max_value=2**31 - 1)
     source_token_count = Whole(default=0, max_value=2**31 - 1)
     expand_hint = Text(default="", max_length=1000)

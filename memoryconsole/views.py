@@ -27,7 +27,9 @@ class ConsoleView(APIView):
         return Actor(user, token if isinstance(token, Token) else None)
 
     def open_store(self, public_id: str) -> Store:
-        return open_store(self.actor, public_id, self.scopes[str(self.request.method)])
+        method = str(self.request.method)
+        # HEAD is GET without a body.
+        return open_store(self.actor, public_id, self.scopes["GET" if method == "HEAD" else method])
 
     def read_body(self, serializer: type[StrictSerializer]) -> dict[str, Any]:
         return serializer.read(self.request.data)

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from memoryconsole.models.records import MAX_TEXT_CHARS, Record, Session, char_length
+from memoryconsole.times import write_stamp
 
 
 class SourceType(models.TextChoices):
@@ -88,7 +89,7 @@ class Summary(models.Model):
     @property
     def as_of(self) -> str:
         """The stamp shown: the start as written, else when it was stored."""
-        return self.start or self.created_at.isoformat()
+        return self.start or write_stamp(self.created_at)
 
 
 class SummarySource(models.Model):

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memoryconsole import jobs, search
-from memoryconsole.errors import NotFound
+from memoryconsole.errors import NotFound, StaleResource
 from memoryconsole.models import (
     Association,
     Job,
@@ -61,8 +61,11 @@ def delete_summary(store: Store, number: int, *, by: User, now: datetime) -> Job
 
 
 @transaction.atomic
-def delete_store(store: Store, *, by: User, now: datetime) -> None:
-    """Close a store to everybody at once; a job erases what it held."""
+def delete_store(store: Store, *, by: User, if_version: int | None = None, now: datetime) -> None:
+    """Close a store to everybody at once; a job erases what it held. Raises StaleResource."""
+    version = Store.objects.select_for_update().values_list("version", flat=True).get(pk=store.pk)
+    if if_version is not None and version != if_version:
+        raise StaleResource(f"The store is at version {version}")
     Store.objects.filter(pk=store.pk).update(deleted_at=now)
     jobs.start(store, "erase_store", {}, by=by, now=now)
 

@@ -11,10 +11,11 @@ from django.db import transaction
 
 from memoryconsole import search
 from memoryconsole.bulk import copy_instances
+from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource, User
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.services.indexing import embed_later
-from memoryconsole.services.numbering import lock_counter, take_beliefs, take_numbers
+from memoryconsole.services.numbering import TICK, lock_counter, take_beliefs, take_numbers
 from memoryconsole.times import read_stamp, write_stamp
 
 
@@ -78,7 +79,8 @@ def store_records(
     same text is that record (not stored again), another text is a new version. Without a message id nothing is
     ever a duplicate. Contract: `decisions 2, 3`.
     """
-    arrivals = [_arrival(store, row, now=now) for row in rows]
+    # Rows without a time of their own follow one another, so that two versions in one call have an order.
+    arrivals = [_arrival(store, row, now=now, at=now + place * TICK) for place, row in enumerate(rows)]
     # Most of the work needs no lock: writers of one store only follow one another through what comes after.
     analysis = search.analyse(store, [arrival.record for arrival in arrivals])
     with transaction.atomic():
@@ -109,9 +111,9 @@ class _Arrival:
         )
 
 
-def _arrival(store: Store, row: NewRecord, *, now: datetime) -> _Arrival:
+def _arrival(store: Store, row: NewRecord, *, now: datetime, at: datetime) -> _Arrival:
     """The row as a record, all but its number, belief instant and session."""
-    stamp = write_stamp(now) if row.timestamp is None else row.timestamp
+    stamp = write_stamp(at) if row.timestamp is None else row.timestamp
     record = Record(
         store=store,
         uuid=uuid.uuid4(),
@@ -239,6 +241,10 @@ def _coverage(new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) 
         project_id, channel = contexts.pop() if len(contexts) == 1 else (None, None)
     start, earliest_at = _edge(new.start, found, last=False)
     end, latest_at = _edge(new.end, found, last=True)
+    if earliest_at is not None and latest_at is not None and latest_at < earliest_at:
+        given = "/end" if new.end else "/start"
+        message = "Lies on the wrong side of the other end of the span, which the sources give."
+        raise InvalidParameter(f"{given}: {message}", errors=[Fault(given, "contradiction", message)])
     return {
         "project_id": project_id,
         "channel": channel,

@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from memoryconsole.models import Store, StoreCounter
 
-_TICK = timedelta(microseconds=1)
+# The smallest step of time that PostgreSQL keeps.
+TICK = timedelta(microseconds=1)
 
 
 def lock_counter(store: Store) -> StoreCounter:
@@ -24,8 +25,8 @@ def take_numbers(counter: StoreCounter, kind: str, amount: int) -> range:
 
 def take_beliefs(counter: StoreCounter, amount: int, *, now: datetime) -> list[datetime]:
     """The next belief instants: strictly increasing in the store, at or after now, a microsecond apart."""
-    first = now if counter.belief_at is None else max(now, counter.belief_at + _TICK)
-    instants = [first + index * _TICK for index in range(amount)]
+    first = now if counter.belief_at is None else max(now, counter.belief_at + TICK)
+    instants = [first + index * TICK for index in range(amount)]
     if instants:
         counter.belief_at = instants[-1]
     return instants

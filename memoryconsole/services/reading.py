@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from memoryconsole.errors import NotFound
 from memoryconsole.models import Mention, Record, RecordNode, Store, Summary
 from memoryconsole.shapes import record_shape, summary_shape
 from memoryconsole.snapshot import snapshot
 
-# A page's worth: the counts say when there is more.
+# A page's worth of each; `version_count` says when there are more versions.
 _SHOWN = 100
 
 
@@ -19,7 +21,8 @@ def record_details(store: Store, number: int) -> dict[str, Any]:
             raise NotFound("No such record")
         versions = _versions(record)
         return record_shape(record) | {
-            "versions": [{"ref": row.ref, "timestamp": row.timestamp} for row in versions],
+            "versions": [{"ref": row.ref, "timestamp": row.timestamp} for row in _shown(versions)],
+            "version_count": versions.count(),
             "superseded_by": _successor(record, versions),
             "mentions": _mentions(store, record=record),
             "nodes": {"count": RecordNode.objects.filter(store=store, record=record).count()},
@@ -47,25 +50,26 @@ def summary_details(store: Store, number: int) -> dict[str, Any]:
         }
 
 
-def _versions(record: Record) -> list[Record]:
-    """Every stored version of the record's message, by instant, undated ones last, then by number."""
+def _versions(record: Record) -> "QuerySet[Record]":
+    """Every stored version of the record's message."""
+    same = Record.objects.live().filter(store=record.store_id)
     if not record.message_id:
-        return [record]
-    rows = (
-        Record.objects.live()
-        .filter(store=record.store_id, project_id=record.project_id, message_id=record.message_id)
-        .only("number", "timestamp", "instant")
-        .order_by("-number")[:_SHOWN]
-    )
+        return same.filter(pk=record.pk)
+    return same.filter(project_id=record.project_id, message_id=record.message_id)
+
+
+def _shown(versions: "QuerySet[Record]") -> list[Record]:
+    """The newest versions, by instant, undated ones last, then by number."""
+    rows = versions.only("number", "timestamp", "instant").order_by("-number")[:_SHOWN]
     return sorted(rows, key=lambda row: (row.instant is None, row.instant or 0, row.number))
 
 
-def _successor(record: Record, versions: list[Record]) -> str | None:
+def _successor(record: Record, versions: "QuerySet[Record]") -> str | None:
     """The next version in time, as reconstruct decides it: the earliest with a later readable instant."""
     if record.instant is None:
         return None
-    later = [row for row in versions if row.instant is not None and row.instant > record.instant]
-    return later[0].ref if later else None
+    later = versions.filter(instant__gt=record.instant).only("number").order_by("instant", "number").first()
+    return later.ref if later else None
 
 
 def _mentions(store: Store, **row: Record | Summary) -> list[dict[str, Any]]:

@@ -15,16 +15,21 @@ from memoryconsole.models.stores import POLICY_FIELDS
 from memoryconsole.services.indexing import analyse_later
 
 
+def check_may_create(actor: Actor) -> None:
+    """Raises NotPermitted when the actor may not make stores."""
+    if not actor.user.can_create_stores:
+        raise NotPermitted("This account may not create stores")
+    if actor.token is not None and not {"read", "write"} <= set(actor.token.scopes):
+        raise NotPermitted("This needs the scopes 'read' and 'write'")
+
+
 @transaction.atomic
 def create_store(actor: Actor, *, name: str, language: str, audit: str, now: datetime) -> Store:
     """A new, empty store. Its maker is its admin; a token that makes a store may use it.
 
     Raises NotPermitted when the actor may not make stores.
     """
-    if not actor.user.can_create_stores:
-        raise NotPermitted("This account may not create stores")
-    if actor.token is not None and "write" not in actor.token.scopes:
-        raise NotPermitted("This needs the scope 'write'")
+    check_may_create(actor)
     store = Store.objects.create(
         name=name, language=language, audit=audit, created_at=now, created_by=actor.user
     )

@@ -321,3 +321,82 @@ def test_no_query_text_is_a_command(query, api, store, say):
 def test_wildcards_are_literal(query, api, store, say):
     say("nothing of the kind")
     assert post(api, url(store, "/recall"), {"query": query}).json()["results"] == []
+
+
+# What has been a 500 once.
+
+
+@pytest.mark.parametrize("tail", ["", "/records", "/records/mem:1", "/summaries"])
+def test_head_is_get_without_a_body(tail, api, store, say):
+    say("x")
+    assert api.head(url(store, tail)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("given", "pointer"), [({"start": "2030-01-01"}, "/start"), ({"end": "2020-01-01"}, "/end")]
+)
+def test_a_span_that_contradicts_its_sources_is_refused(given, pointer, api, store, say):
+    say({"content": "x", "timestamp": "2026-01-01T00:00:00Z"})
+    before = state(store)
+    body = {"summary": "s", "source_type": "messages", "source_ids": [1], **given}
+    assert_refused(post(api, url(store, "/summaries"), body), pointer)
+    assert state(store) == before
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1E999"])
+def test_a_number_beyond_all_numbers_is_no_json(number, api, store):
+    body = '{"records": [{"content": "x", "tool_calls": [{"a": NUMBER}]}]}'.replace("NUMBER", number)
+    answer = post(api, url(store, "/records"), body.encode())
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")
+
+
+# What costs little to send must cost little to refuse.
+
+
+def test_too_many_rows_are_counted_before_they_are_read(api, store, monkeypatch):
+    from memoryconsole.shapes import RecordIn
+
+    monkeypatch.setattr(RecordIn, "to_internal_value", lambda self, data: pytest.fail("read a row"))
+    assert_refused(post(api, url(store, "/records"), {"records": [{}] * 50_000}), "/records", "max_length")
+
+
+def test_unknown_members_are_named_up_to_a_limit(api, store):
+    answer = post(api, url(store, "/recall"), {"query": "q"} | {f"m{n}": 1 for n in range(50_000)})
+    assert answer.status_code == 400
+    assert len(answer.json()["errors"]) == 50
+
+
+def test_tool_calls_are_as_long_as_a_text_at_most(api, store):
+    body = {"records": [{"content": "x", "tool_calls": [{"a": "y" * 200_000}]}]}
+    assert_refused(post(api, url(store, "/records"), body), "/records/0/tool_calls", "max_length")
+
+
+@pytest.mark.parametrize("body", [[], 0, "", False, None])
+def test_a_cancel_takes_an_object_or_nothing(body, api, store, ada):
+    from django.utils import timezone
+
+    from memoryconsole import jobs
+
+    job = jobs.start(store, "embed", {}, by=ada, now=timezone.now())
+    assert post(api, f"/api/v1/jobs/{job.uuid}/cancel", body).status_code == 400
+    assert api.post(f"/api/v1/jobs/{job.uuid}/cancel").status_code in (200, 415)
+
+
+@pytest.mark.parametrize("limit", ["1_0", "%205", "%2B5", "5%0a", "\u0665"])
+def test_a_number_in_an_address_is_digits(limit, api, store):
+    assert_refused(api.get(url(store, f"/records?limit={limit}")), "?limit")
+
+
+def test_a_store_needs_a_name_one_can_see(api, store):
+    assert_refused(post(api, "/api/v1/stores", {"name": "  "}), "/name")
+
+
+def test_a_malformed_store_id_is_refused_as_its_contract_says(api):
+    for name in ("UPPER", "a b", "城", "x" * 100):
+        answer = api.post(f"/api/v1/stores/{name}/reconstruct", {"query": "q"}, format="json")
+        assert answer.status_code == 404
+        assert (answer.json()["ok"], answer.json()["items"], answer.json()["returned_count"]) == (
+            False,
+            [],
+            0,
+        )

@@ -486,3 +486,36 @@ def test_the_longest_names_of_the_widest_characters_are_stored(api, store):
     assert rows(post(api, store, row, **{"Idempotency-Key": "k" * 255}))[0]["created"] is True
     found = api.post(url(store, "/recall"), {"query": wide, "project_id": wide * 256}, format="json").json()
     assert [row["ref"] for row in found["results"]] == ["mem:1"]
+
+
+def test_the_successor_is_found_among_any_number_of_versions(api, store):
+    versions = [
+        {"content": f"v{n}", "message_id": "m", "timestamp": f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z"}
+        for n in range(150)
+    ]
+    rows(post(api, store, *versions))
+    told = api.get(url(store, "/records/mem:1")).json()
+    assert (told["superseded_by"], told["version_count"], len(told["versions"])) == ("mem:2", 150, 100)
+    assert api.get(url(store, "/records/mem:150")).json()["superseded_by"] is None
+
+
+def test_versions_in_one_call_without_times_of_their_own_have_an_order(api, store):
+    rows(
+        post(
+            api,
+            store,
+            {"content": "walrus one", "message_id": "m"},
+            {"content": "walrus two", "message_id": "m"},
+        )
+    )
+    assert api.get(url(store, "/records/mem:1")).json()["superseded_by"] == "mem:2"
+    (item,) = api.post(url(store, "/reconstruct"), {"query": "walrus"}, format="json").json()["items"]
+    assert item["content"] == "walrus two"
+    assert "conflicts" not in item
+
+
+def test_a_message_id_is_asked_for_as_it_is_stored(api, store):
+    rows(post(api, store, {"content": "x", "message_id": " m1 "}))
+    for name in ("m1", " m1 "):
+        found = api.get(url(store, "/records"), {"message_id": name}).json()["results"]
+        assert [row["message_id"] for row in found] == ["m1"]

@@ -165,6 +165,8 @@ def _web(places: paths.Places, listener: socket.socket, options: dict[str, Any])
         "--workers", str(options["web_processes"]), "--threads", str(options["web_threads"]),
         # Imported once and then forked: half the time to the first answer, and a killed process is back at once.
         "--preload", "--graceful-timeout", GRACE_SECONDS, "--no-control-socket",
+        # The longest it takes: filters are texts, and a character may be twelve bytes of an address.
+        "--limit-request-line", "8190",
     ]  # fmt: skip
     return Child("web", command, places.logs / "web.log", pass_fds=(listener.fileno(),))
 
