@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from memoryconsole import jobs, search
 from memoryconsole.errors import NotFound, StaleResource
@@ -24,39 +24,35 @@ from memoryconsole.services.numbering import lock_counter
 _SLICE = 2000
 
 
-@transaction.atomic
 def delete_record(store: Store, number: int, *, by: User, now: datetime) -> Job:
     """Hide a record and all that hangs on it; returns the job that erases it.
 
     Mentions, associations (as an end or as the anchor), nodes and index entries go at once. Summaries that covered
     it stay and say `sources_gone`. Raises NotFound.
     """
-    lock_counter(store)
-    record = Record.objects.live().filter(store=store, number=number).first()
-    if record is None:
-        raise NotFound("No such record")
-    covering = SummarySource.objects.filter(store=store, record=record).values("summary")
-    Summary.objects.filter(store=store, pk__in=covering).update(sources_gone=True)
-    SummarySource.objects.filter(store=store, record=record).update(record=None)
-    _drop_dependents(store, record=record)
-    search.remove(store, record_ids=[record.pk])
-    Record.objects.filter(pk=record.pk).update(deleted_at=now)
-    return jobs.start(store, "erase", {}, by=by, now=now)
+    return _delete(store, Record.objects.live(), number, by=by, now=now)
+
+
+def delete_summary(store: Store, number: int, *, by: User, now: datetime) -> Job:
+    """Hide a summary and all that hangs on it, as `delete_record` does; its sources stay. Raises NotFound."""
+    return _delete(store, Summary.objects.live(), number, by=by, now=now)
 
 
 @transaction.atomic
-def delete_summary(store: Store, number: int, *, by: User, now: datetime) -> Job:
-    """Hide a summary and all that hangs on it; its sources stay. Raises NotFound."""
+def _delete(
+    store: Store, live: "QuerySet[Record] | QuerySet[Summary]", number: int, *, by: User, now: datetime
+) -> Job:
     lock_counter(store)
-    summary = Summary.objects.live().filter(store=store, number=number).first()
-    if summary is None:
-        raise NotFound("No such summary")
-    covering = SummarySource.objects.filter(store=store, child=summary).values("summary")
-    Summary.objects.filter(store=store, pk__in=covering).update(sources_gone=True)
-    SummarySource.objects.filter(store=store, child=summary).update(child=None)
-    _drop_dependents(store, summary=summary)
-    search.remove(store, summary_ids=[summary.pk])
-    Summary.objects.filter(pk=summary.pk).update(deleted_at=now)
+    row = live.filter(store=store, number=number).first()
+    if row is None:
+        raise NotFound("Nothing stored under this number")
+    is_record = isinstance(row, Record)
+    sources = SummarySource.objects.filter(store=store, **{"record" if is_record else "child": row})
+    Summary.objects.filter(store=store, pk__in=sources.values("summary")).update(sources_gone=True)
+    sources.update(**{"record" if is_record else "child": None})
+    _drop_dependents(store, "record" if is_record else "summary", row)
+    search.remove(store, **{"record_ids" if is_record else "summary_ids": [row.pk]})
+    live.filter(pk=row.pk).update(deleted_at=now)
     return jobs.start(store, "erase", {}, by=by, now=now)
 
 
@@ -70,13 +66,12 @@ def delete_store(store: Store, *, by: User, if_version: int | None = None, now: 
     jobs.start(store, "erase_store", {}, by=by, now=now)
 
 
-def _drop_dependents(store: Store, **row: Record | Summary) -> None:
-    ((kind, target),) = row.items()
-    Mention.objects.filter(store=store, **{kind: target}).delete()
-    RecordNode.objects.filter(store=store, **{kind: target}).delete()
+def _drop_dependents(store: Store, kind: str, row: Record | Summary) -> None:
+    Mention.objects.filter(store=store, **{kind: row}).delete()
+    RecordNode.objects.filter(store=store, **{kind: row}).delete()
     joined = Q()
     for end in ("subject", "object", "anchor"):
-        joined |= Q(**{f"{end}_{kind}": target})
+        joined |= Q(**{f"{end}_{kind}": row})
     Association.objects.filter(joined, store=store).delete()
 
 

@@ -1,7 +1,9 @@
 """Keeping an index true when something under it changed: the model, its health, or a store's language."""
 
 from datetime import datetime
+from functools import partial
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -23,11 +25,15 @@ def analyse_later(store: Store, *, by: User | None, now: datetime) -> None:
 
 def _once(store: Store, kind: str, *, by: User | None, now: datetime) -> None:
     # A job that runs may be past what changed just now; one that waits is not.
-    if not Job.objects.filter(store=store, kind=kind, state=JobState.QUEUED).exists():
+    waiting = Job.objects.filter(store=store, kind=kind, state=JobState.QUEUED).first()
+    if waiting is None:
         jobs.start(store, kind, {}, by=by, now=now)
+    elif settings.CELERY_TASK_ALWAYS_EAGER:
+        # It has failed, and nobody else tries it again.
+        transaction.on_commit(partial(jobs.send, waiting.pk))
 
 
-@jobs.handles("embed")
+@jobs.handles("embed", must_finish=True)
 def embed(job: Job) -> None:
     """Write the vectors of the running model that are missing, then make its space the store's active one."""
     place: int | None = 0
@@ -37,10 +43,10 @@ def embed(job: Job) -> None:
             lock_counter(job.store)
             place = search.fill_space(job.store, after=place, now=timezone.now())
         slices += 1
-        jobs.report(job, done=slices, message="slices of 1,000 entries")
+        jobs.report(job, done=slices, message="slices")
 
 
-@jobs.handles("analyse")
+@jobs.handles("analyse", must_finish=True)
 def analyse(job: Job) -> None:
     """Analyse every text again under the store's language of today."""
     place: int | None = 0
@@ -50,4 +56,4 @@ def analyse(job: Job) -> None:
             lock_counter(job.store)
             place = search.reanalyze(job.store, after=place)
         slices += 1
-        jobs.report(job, done=slices, message="slices of 1,000 entries")
+        jobs.report(job, done=slices, message="slices")
