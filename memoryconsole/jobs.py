@@ -2,7 +2,8 @@
 
 A job is a row with a lease. A task only says "there is something to do": whoever runs it takes the lease, works, and
 writes the outcome; a worker that dies lets the lease run out, and the sweeper (every 15 s) sends the job again. A lost
-or doubled message therefore changes nothing. Handlers must be idempotent.
+or doubled message therefore changes nothing. Handlers must be idempotent. Without a broker (MEMORYCONSOLE_JOBS_INLINE)
+a job runs where it is sent, all of its attempts at once: nobody sweeps.
 """
 
 import logging
@@ -11,10 +12,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from memoryconsole.models import Job, Store, User
 from memoryconsole.models.jobs import JobState
@@ -24,10 +25,13 @@ log = logging.getLogger(__name__)
 # A lease outlives any slice of work between two calls of `report`; a dead worker's job waits this long at most.
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 5
+# The pause between two attempts doubles up to this.
+LONGEST_PAUSE = timedelta(minutes=15)
 
 Handler = Callable[[Job], None]
 
 _handlers: dict[str, Handler] = {}
+_must_finish: set[str] = set()
 
 
 class JobCancelled(Exception):
@@ -38,11 +42,17 @@ class LeaseLost(Exception):
     """Raised inside a handler by `report` when the lease ran out and another worker took the job over."""
 
 
-def handles(kind: str) -> Callable[[Handler], Handler]:
-    """Registers the handler of a kind of job."""
+def handles(kind: str, *, must_finish: bool = False) -> Callable[[Handler], Handler]:
+    """Registers the handler of a kind of job.
+
+    `must_finish`: what the server owes (erasing what was deleted, keeping an index true): nobody can cancel it, and
+    no number of failures ends it.
+    """
 
     def register(handler: Handler) -> Handler:
         _handlers[kind] = handler
+        if must_finish:
+            _must_finish.add(kind)
         return handler
 
     return register
@@ -61,10 +71,16 @@ def send(job_pk: int) -> None:
     """Tell a worker. With the broker away the job stays queued: the sweeper sends it when the broker is back."""
     from memoryconsole.tasks import run_job
 
+    if settings.CELERY_TASK_ALWAYS_EAGER:
+        for _ in range(MAX_ATTEMPTS):
+            run(job_pk)
+        return
     try:
         run_job.apply_async((job_pk,), retry=False)
-    except OperationalError as fault:
-        log.warning("job %s stays queued: no broker (%s)", job_pk, fault)
+    except Exception as fault:
+        # A transport raises what it likes, for a wrong address too, and what was written stands whatever that is.
+        # Its text may quote the address, with its password.
+        log.warning("job %s stays queued: no broker (%s)", job_pk, type(fault).__name__)
 
 
 def run(job_pk: int) -> None:
@@ -97,7 +113,9 @@ def report(job: Job, *, done: int, total: int | None = None, message: str = "") 
 
 
 def cancel(job: Job, *, now: datetime) -> bool:
-    """Cancel a job that has not ended. Returns whether it was still to be cancelled."""
+    """Cancel a job that has not ended. Returns whether it was still to be cancelled, and may be."""
+    if job.kind in _must_finish:
+        return False
     waiting = Job.objects.filter(pk=job.pk, state__in=[JobState.QUEUED, JobState.RUNNING])
     return bool(waiting.update(state=JobState.CANCELLED, finished_at=now, leased_until=None))
 
@@ -127,9 +145,19 @@ def _held(job: Job) -> models.QuerySet[Job]:
 
 
 def _take(job_pk: int, *, now: datetime) -> Job | None:
-    taken = Job.objects.filter(_free(now), pk=job_pk).update(
-        state=JobState.RUNNING, attempts=F("attempts") + 1, started_at=now, leased_until=now + LEASE
-    )
+    job = Job.objects.filter(_free(now), pk=job_pk).first()
+    if job is None:
+        return None
+    mine = Job.objects.filter(_free(now), pk=job_pk, attempts=job.attempts)
+    if job.attempts >= MAX_ATTEMPTS and job.kind not in _must_finish:
+        message = f"its worker was lost {job.attempts} times; the log has the details"
+        mine.update(state=JobState.FAILED, message=message, finished_at=now, leased_until=None)
+        log.error("job %s failed: %s", job.uuid, message)
+        return None
+    attempt = job.attempts + 1
+    # A job that kills its workers is as rare as one that fails: each time its first report is waited for longer.
+    until = now + max(LEASE, _pause(attempt))
+    taken = mine.update(state=JobState.RUNNING, attempts=attempt, started_at=now, leased_until=until)
     return Job.objects.select_related("store").get(pk=job_pk) if taken else None
 
 
@@ -140,10 +168,14 @@ def _settle(job: Job, state: JobState) -> None:
 def _fail(job: Job, fault: Exception) -> None:
     # The message names the kind of fault only: an exception's text may quote stored content.
     message = f"{type(fault).__name__} on attempt {job.attempts}; the log has the details"
-    if job.attempts >= MAX_ATTEMPTS:
+    if job.attempts >= MAX_ATTEMPTS and job.kind not in _must_finish:
         _held(job).update(
             state=JobState.FAILED, message=message, finished_at=timezone.now(), leased_until=None
         )
     else:
-        pause = timedelta(seconds=2**job.attempts)
-        _held(job).update(state=JobState.QUEUED, message=message, leased_until=timezone.now() + pause)
+        again = None if settings.CELERY_TASK_ALWAYS_EAGER else timezone.now() + _pause(job.attempts)
+        _held(job).update(state=JobState.QUEUED, message=message, leased_until=again)
+
+
+def _pause(attempts: int) -> timedelta:
+    return min(LONGEST_PAUSE, timedelta(seconds=2 ** min(attempts, 10)))

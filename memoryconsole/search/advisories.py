@@ -43,7 +43,7 @@ def other_model(stored: str, running: str) -> dict[str, Any]:
         "vectors_of_another_model",
         f"This store's vectors are of {stored}, the server runs {running}, and vectors of two models are not"
         " compared: rows were found by words alone.",
-        "Embed the store again with the running model, or run the former one.",
+        "The next text stored starts a job that embeds the store with the running model; or run the former one.",
     )
 
 
@@ -52,5 +52,14 @@ def no_vectors() -> dict[str, Any]:
         "hint",
         "no_vectors",
         "This store was written without an embedding model: rows were found by words alone.",
-        "Embed the store with the running model.",
+        "The next text stored starts a job that embeds the store with the running model.",
+    )
+
+
+def incomplete(missing: int) -> dict[str, Any]:
+    return _advisory(
+        "hint",
+        "vectors_incomplete",
+        f"{missing} rows in scope have no vector yet: they were found by words alone.",
+        "A job embeds them; where none waits, the next text stored starts one.",
     )

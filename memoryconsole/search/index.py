@@ -3,31 +3,37 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
 
 from memoryconsole import embedding
 from memoryconsole.bulk import copy_rows, take_ids
 from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
 from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
 from memoryconsole.search.lexical import key, pack, votes
-from memoryconsole.search.vectors import Whole, literal, quantize
+from memoryconsole.search.vectors import Whole, literal, nothing, quantize
 
 # Of a row's digest, what orders ties: two texts that differ share it once in 2**64.
 DIGEST_BYTES = 8
+# A step of `fill_space` and `reanalyze`, in entries and in bytes of text: seconds at most under the store's lock.
 _BATCH = 1000
+_BATCH_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """What a write did: entries and vectors written. `failure`: why there are no vectors although a model is
-    configured ('' otherwise); `fill_space` writes them later.
+    configured ('' otherwise); `fill_space` writes them later. `owed`: the store lacks vectors of the running
+    model, from this write or before: `fill_space` is to be called.
     """
 
     entries: int = 0
     vectors: int = 0
     failure: str = ""
+    owed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,8 @@ def index(
     entries = (_entry(store, pk, row, entry) for pk, row, entry in zip(ids, rows, made.rows, strict=True))
     copy_rows(IndexEntry, _ENTRY_COLUMNS, entries)
     written = _write_vectors(store, made.model, ids, [entry.vector for entry in made.rows], now=now)
-    return Indexed(entries=len(rows), vectors=written, failure=made.failure)
+    owed = bool(made.failure) or _behind(store, made.model, ids[0])
+    return Indexed(entries=len(rows), vectors=written, failure=made.failure, owed=owed)
 
 
 def remove(store: Store, *, record_ids: Iterable[int] = (), summary_ids: Iterable[int] = ()) -> None:
@@ -103,7 +110,7 @@ def remove(store: Store, *, record_ids: Iterable[int] = (), summary_ids: Iterabl
 
 
 def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: datetime) -> int | None:
-    """Embed the next `limit` entries past `after` that have no vector of the running model.
+    """Embed the next entries past `after` that have no vector of the running model, `limit` at most.
 
     Answers where to go on from, or None at the end; the running model's space is then the store's active one.
     That is how a store changes its model, and how it recovers from writes during which the model failed. Call
@@ -115,29 +122,29 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
     space = _space(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
     missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
-    entries = list(missing.select_related("record", "summary")[:limit])
+    entries, more = _step(missing, limit)
     made = _embedded(model, [_text(_row(entry)) for entry in entries])
     _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
-    if len(entries) == limit:
+    if more:
         return entries[-1].pk
     Store.objects.filter(pk=store.pk).update(active_space=space)
     return None
 
 
 def reanalyze(store: Store, *, after: int = 0, limit: int = _BATCH) -> int | None:
-    """Analyse the texts of the next `limit` entries past `after` again, with today's rules and language.
+    """Analyse the texts of the next entries past `after` again, `limit` at most, with today's rules and language.
 
     Answers where to go on from, or None at the end. For a new ANALYZER, and for a store whose language changed:
     until the end, the words of the two are not the same words. Call each step in a transaction holding the
     store's counter.
     """
     entries = IndexEntry.objects.filter(store=store, pk__gt=after).order_by("pk")
-    batch = list(entries.select_related("record", "summary")[:limit])
+    batch, more = _step(entries, limit)
     for entry in batch:
         entry.keys, entry.forward, entry.length = _analysed(store, _row(entry))
         entry.analyzer = ANALYZER
     IndexEntry.objects.bulk_update(batch, ["keys", "forward", "length", "analyzer"], batch_size=_BATCH)
-    return batch[-1].pk if len(batch) == limit else None
+    return batch[-1].pk if more else None
 
 
 def matching_keys(store: Store, text: str) -> list[int]:
@@ -157,6 +164,43 @@ def records_with_words(store: Store, text: str) -> QuerySet[IndexEntry, int | No
     return (entries.filter(keys__contains=keys) if keys else entries.none()).values_list(
         "record_id", flat=True
     )
+
+
+def _step(entries: QuerySet[IndexEntry], limit: int) -> tuple[list[IndexEntry], bool]:
+    """(the first of these entries with their rows, whether more follow): as many as _BATCH_BYTES hold, one at
+    least.
+    """
+    size = Coalesce(_octets("record__content"), _octets("summary__summary"))
+    ahead = list(entries.annotate(size=size).values_list("pk", "size")[:limit])
+    sofar = accumulate(size for _, size in ahead)
+    taken = [pk for place, ((pk, _), sofar) in enumerate(zip(ahead, sofar, strict=True))
+             if not place or sofar <= _BATCH_BYTES]  # fmt: skip
+    batch = IndexEntry.objects.filter(pk__in=taken).order_by("pk").select_related("record", "summary")
+    return list(batch), len(ahead) == limit or len(taken) < len(ahead)
+
+
+def _octets(column: str) -> Func:
+    # Not its length: that would read the text.
+    return Func(F(column), function="octet_length", output_field=IntegerField())
+
+
+def _behind(store: Store, model: embedding.Embedder | None, first: int) -> bool:
+    """Whether what the store held last before entry `first` has no vector in an active space of this model.
+
+    One entry tells: a write that leaves a gap owes a job itself, which goes on until the gap is closed. It is
+    the gaps of writes without a model, or with another one, that no job knows of, and they end here.
+    """
+    if model is None:
+        return False
+    vectors = EntryVector.objects.filter(
+        store=store,
+        entry=OuterRef("pk"),
+        space=OuterRef("store__active_space"),
+        space__name=model.name,
+        space__fingerprint=model.fingerprint,
+    )
+    before = IndexEntry.objects.filter(store=store, pk__lt=first).order_by("-stored_at", "-number")
+    return before.annotate(done=Exists(vectors)).values_list("done", flat=True).first() is False
 
 
 def _row(entry: IndexEntry) -> Record | Summary:
@@ -201,10 +245,12 @@ def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tupl
 
 
 def _embedded(model: embedding.Embedder | None, texts: Sequence[str]) -> list[Whole | None]:
-    """A vector of whole numbers a text; None without a model and for a text that has none."""
+    """A vector of whole numbers a text, pointing nowhere for a text that has none; None without a model."""
     if model is None or not texts:
         return [None] * len(texts)
-    return [None if v is None else quantize(v) for v in embedding.embed_texts(model, texts)]
+    empty = nothing(model.dimensions)
+    made = [None if v is None else quantize(v) for v in embedding.embed_texts(model, texts)]
+    return [empty if vector is None else vector for vector in made]
 
 
 def _write_vectors(
@@ -221,7 +267,7 @@ def _write_vectors(
     space = _space(store, model, now=now)
     rows = [(store.pk, entry, space.pk, literal(vector)) for entry, vector in made]
     copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
-    return len(rows)
+    return sum(bool(vector.any()) for _, vector in made)
 
 
 def _space(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:

@@ -96,33 +96,51 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     )
 
 
-def read_found(store: Store, ground: Ground, keys: Sequence[int], phrases: Sequence[Sequence[int]]) -> Found:
-    """Every entry of the store that holds one of the keys, or all keys of one of the phrases. One statement.
+def read_found(
+    store: Store,
+    ground: Ground,
+    keys: Sequence[int],
+    phrases: Sequence[Sequence[int]],
+    *,
+    max_bytes: int,
+    shortest: bool = False,
+) -> tuple[Found, bool]:
+    """(entries, whether these are all): every entry of the store that holds one of the keys, or all keys of one
+    of the phrases, until their forward lists come to `max_bytes`. One statement.
+
+    `shortest`: the shortest first (to be asked for when not all fit: sorting costs more than reading).
 
     The whole store's, not the scope's: a term is as rare as it is in the store, whoever asks.
     """
     either = " OR ".join(["keys && %s::bigint[]", *["keys @> %s::bigint[]"] * len(phrases)])
-    heads, forward = _one(
+    order = "ORDER BY octet_length(forward), id" if shortest else ""
+    heads, forward, size = _one(
         f"""
-        SELECT string_agg(int8send(id) || int4send(length) || int4send(octet_length(forward)), ''::bytea),
-               string_agg(forward, ''::bytea)
-        FROM mc_index_entry WHERE store_id = %s AND ({either})
+        SELECT string_agg(int8send(id) || int4send(length) || int4send(octet_length(forward)), ''::bytea)
+                   FILTER (WHERE sofar <= %s),
+               string_agg(forward, ''::bytea) FILTER (WHERE sofar <= %s), max(sofar)
+        FROM (
+            SELECT id, length, forward,
+                   sum(octet_length(forward)) OVER ({order} ROWS UNBOUNDED PRECEDING) AS sofar
+            FROM mc_index_entry WHERE store_id = %s AND ({either})) AS found
         """,  # noqa: S608
-        [store.pk, list(keys), *map(list, phrases)],
+        [max_bytes, max_bytes, store.pk, list(keys), *map(list, phrases)],
     )
     columns = np.frombuffer(heads or b"", dtype=_FOUND)
     ids = columns["id"].astype(np.int64)
-    return Found(
+    found = Found(
         ids=ids,
         lengths=columns["length"].astype(np.int64),
         sizes=columns["bytes"].astype(np.int64) // FORWARD_BYTES,
         in_scope=ground.sees(ids),
         forward=bytes(forward or b""),
     )
+    return found, (size or 0) <= max_bytes
 
 
-def read_cosines(store: Store, ground: Ground, query: NDArray[np.int16]) -> tuple[Ints, Ints]:
-    """(entry ids, cosines in 1/10,000) of every entry in scope with a vector of the active space. One statement.
+def read_cosines(store: Store, ground: Ground, query: NDArray[np.int16]) -> tuple[Ints, Ints, int]:
+    """(entry ids, cosines in 1/10,000, how many entries in scope the space has) of every entry in scope with a
+    vector of the active space. One statement.
 
     An exact scan of the store's vectors: an approximate index over all stores is slower for one store, and wrong.
     """
@@ -135,8 +153,11 @@ def read_cosines(store: Store, ground: Ground, query: NDArray[np.int16]) -> tupl
     )
     columns = np.frombuffer(packed or b"", dtype=_COSINE)
     ids = columns["id"].astype(np.int64)
+    distances = columns["distance"].astype(np.float64)
     seen = ground.sees(ids)
-    return ids[seen], cosines(columns["distance"].astype(np.float64)[seen])
+    # A text the model finds nothing in is kept as zeros (`vectors.py`), which have no distance to anything.
+    points = seen & np.isfinite(distances)
+    return ids[points], cosines(distances[points]), int(seen.sum())
 
 
 def read_places(store: Store, scores: dict[int, int]) -> dict[int, Place]:
@@ -156,28 +177,38 @@ def read_places(store: Store, scores: dict[int, int]) -> dict[int, Place]:
     return places
 
 
-def read_frequencies(store: Store, keys: Sequence[int], *, cap: int) -> dict[int, int]:
-    """How many entries hold each key, counted to `cap`. One statement."""
+def read_frequencies(store: Store, keys: Sequence[int], *, cap: int) -> dict[int, tuple[int, int]]:
+    """(how many entries hold it, bytes of their forward lists) by key, counted to `cap` entries. One statement."""
     rows = _all(
         """
-        SELECT key, (SELECT count(*) FROM (
-            SELECT FROM mc_index_entry WHERE store_id = %s AND keys @> ARRAY[key] LIMIT %s) AS counted)
-        FROM unnest(%s::bigint[]) AS key
+        SELECT key, held.entries, held.bytes
+        FROM unnest(%s::bigint[]) AS key, LATERAL (
+            SELECT count(*) AS entries, coalesce(sum(size), 0)::bigint AS bytes FROM (
+                SELECT octet_length(forward) AS size FROM mc_index_entry
+                WHERE store_id = %s AND keys @> ARRAY[key] LIMIT %s) AS counted) AS held
         """,
-        [store.pk, cap, list(keys)],
+        [list(keys), store.pk, cap],
     )
-    return dict(rows)
+    return {hashed: (entries, size) for hashed, entries, size in rows}
 
 
-def read_texts(entries: Ints) -> dict[int, str]:
-    """The texts behind entries, by entry id. One statement."""
+def read_texts(store: Store, ground: Ground, entries: Ints, *, max_bytes: int) -> dict[int, str]:
+    """The texts behind entries of the store, by entry id, until they come to `max_bytes`: those in scope first,
+    then the shortest, since a phrase is worth most there. One statement.
+    """
     rows = _all(
         """
-        SELECT e.id, coalesce(r.content, s.summary) FROM mc_index_entry AS e
-        LEFT JOIN mc_record AS r ON r.id = e.record_id LEFT JOIN mc_summary AS s ON s.id = e.summary_id
-        WHERE e.id = ANY(%s::bigint[])
+        SELECT id, text FROM (
+            SELECT id, text, sum(octet_length(text)) OVER (
+                ORDER BY (id = ANY(%s::bigint[])) DESC, octet_length(text), id ROWS UNBOUNDED PRECEDING) AS sofar
+            FROM (
+                SELECT e.id, coalesce(r.content, s.summary) AS text FROM mc_index_entry AS e
+                LEFT JOIN mc_record AS r ON r.id = e.record_id
+                LEFT JOIN mc_summary AS s ON s.id = e.summary_id
+                WHERE e.store_id = %s AND e.id = ANY(%s::bigint[])) AS held) AS ordered
+        WHERE sofar <= %s
         """,
-        [entries.tolist()],
+        [entries[ground.sees(entries)].tolist(), store.pk, entries.tolist(), max_bytes],
     )
     return dict(rows)
 

@@ -2,7 +2,8 @@
 
 Statements, whatever the store and the query: the ground; the rows that hold words; the vectors, when the
 query has one; where the rows on the answer are. One more when a declared alias of several words is looked for
-(its phrase is checked in the text), and one more in a store of more than MAX_ROWS entries. A blank query is
+(its phrase is checked in the text), and one more in a store of more than MAX_ROWS entries (two
+where the rows are longer than MAX_FOUND_BYTES). A blank query is
 one statement.
 """
 
@@ -95,7 +96,8 @@ class Candidates:
     enough, and the rows are those that hold the query's own words. `below`: the best rows not admitted, at
     most NEAR_MISSES.
     `bounded`: the query or the store was larger than what is searched exactly. `without_vector`: rows in
-    scope that have no vector of the active space; None when the vectors were not read.
+    scope that the active space's model has not been asked about; None when the vectors were not read. A text
+    in which it found nothing is none of them.
     """
 
     rows: tuple[Candidate, ...]
@@ -106,10 +108,7 @@ class Candidates:
     advisory: dict[str, Any] | None = None
     below: tuple[Candidate, ...] = ()
     bounded: bool = False
-
-    @property
-    def without_vector(self) -> int | None:
-        return None if self.totals.compared is None else self.totals.in_scope - self.totals.compared
+    without_vector: int | None = None
 
 
 def prepare(text: str) -> Query:
@@ -144,7 +143,7 @@ def candidates(
     if not asked.text.strip():
         return _recent(store, scope, ground, asked, limit=limit)
     words = read_words(store, ground, asked.text, cue_terms)
-    ids, cosine, advisory = _cosines(store, ground, asked)
+    ids, cosine, missing, advisory = _cosines(store, ground, asked)
     pool = _pool(words, ids, cosine)
     gate = Gate().deepened() if deep else Gate()
     ranking = rank(pool, words.matches.ideal, gate, limit=limit, near=NEAR_MISSES)
@@ -165,6 +164,7 @@ def candidates(
         query_vector=asked.vector,
         advisory=advisory,
         bounded=words.bounded,
+        without_vector=missing,
     )
 
 
@@ -180,18 +180,22 @@ def _recent(store: Store, scope: ReadScope, ground: Ground, asked: Query, *, lim
 
 def _cosines(
     store: Store, ground: Ground, asked: Query
-) -> tuple[Ints | None, Ints | None, dict[str, Any] | None]:
-    """(entry ids, cosines, advisory); no vectors where there are none to compare, with the reason."""
+) -> tuple[Ints | None, Ints | None, int | None, dict[str, Any] | None]:
+    """(entry ids, cosines, rows not embedded, advisory); no vectors where there are none to compare, with the
+    reason.
+    """
     if asked.vector is None or asked.model is None or not ground.total:
-        return None, None, asked.advisory
+        return None, None, None, asked.advisory
     if ground.space is None or ground.model is None:
-        return None, None, advisories.no_vectors()
+        return None, None, None, advisories.no_vectors()
     if ground.model != asked.model:
-        return None, None, advisories.other_model(ground.model[0], asked.model[0])
+        return None, None, None, advisories.other_model(ground.model[0], asked.model[0])
     query = quantize(asked.vector)
     if query is None:
-        return None, None, asked.advisory
-    return *read_cosines(store, ground, query), asked.advisory
+        return None, None, None, asked.advisory
+    ids, cosine, embedded = read_cosines(store, ground, query)
+    missing = ground.in_scope - embedded
+    return ids, cosine, missing, advisories.incomplete(missing) if missing else asked.advisory
 
 
 def _pool(words: Words, ids: Ints | None, cosine: Ints | None) -> Pool:

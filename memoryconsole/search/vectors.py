@@ -39,6 +39,13 @@ def quantize(vector: ArrayLike) -> Whole | None:
     return np.rint(values / longest * largest(len(values))).astype(np.int16)
 
 
+def nothing(dimensions: int) -> Whole:
+    """What is kept of a text in which the model finds nothing: it was asked, and no vector is owed. It points
+    nowhere, so that pgvector's cosine distance to it is not a number.
+    """
+    return np.zeros(dimensions, dtype=np.int16)
+
+
 def literal(quantized: Whole) -> str:
     """A quantized vector in pgvector's text form."""
     return f"[{','.join(map(str, quantized.tolist()))}]"

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
@@ -14,6 +16,11 @@ from memoryconsole.search.read import Ground, read_found, read_frequencies, read
 # words may find no rows of their own (they still count in rows that others find), and the answer says that it
 # was bounded.
 MAX_ROWS = 20_000
+# The same guard for long texts, in bytes of forward lists: a hundred texts of the largest size, or twenty
+# thousand of three hundred different words, and then the shortest rows first. A request needs four times this.
+MAX_FOUND_BYTES = 32_000_000
+# Texts in which phrases are looked for, in bytes: about a third of a second of analysis.
+MAX_TEXT_BYTES = 1_000_000
 # A query is read to here: more is a document, and its first thousand words say what it is about.
 MAX_UNITS = 1_000
 
@@ -35,33 +42,44 @@ class _Cue:
 
 
 def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
-    """One statement; one more above MAX_ROWS, and one more for aliases of several words."""
+    """One statement; one more above MAX_ROWS, two more above MAX_FOUND_BYTES, and one more for aliases of several
+    words.
+    """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
     cues = [cue for term in cue_terms if (cue := _cue(store, term, ground.language)).keys]
     keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
     common = _common(store, keys) if ground.total > MAX_ROWS else {}
-    wanted = [hashed for term, hashed in keys.items() if term not in common]
-    found = read_found(store, ground, wanted, [cue.keys for cue in cues])
+    look = partial(read_found, store, ground, phrases=[cue.keys for cue in cues], max_bytes=MAX_FOUND_BYTES)
+    found, whole = look(_wanted(keys, common))
+    if not whole:
+        common = common or _common(store, keys)
+        found, _ = look(_wanted(keys, common), shortest=True)
+    voices, heard = _cue_scores(store, ground, found, cues)
     return Words(
         found=found,
         matches=match(found, units, total=ground.total, salt=store.pk, at_least=common),
-        cues=_cue_scores(found, cues, ground.total, ground.language),
-        bounded=bool(common) or len(every) > MAX_UNITS,
+        cues=voices,
+        bounded=bool(common) or not whole or not heard or len(every) > MAX_UNITS,
     )
 
 
 def _common(store: Store, keys: dict[str, int]) -> dict[str, int]:
-    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS at
-    most.
+    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
+    and MAX_FOUND_BYTES at most.
 
     The rarest term that occurs is always looked for.
     """
     frequencies = read_frequencies(store, list(keys.values()), cap=MAX_ROWS + 1)
-    ordered = sorted((frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed])
-    rows = np.cumsum([frequency for frequency, _ in ordered])
-    return {term: frequency for (frequency, term), sofar in list(zip(ordered, rows, strict=True))[1:]
-            if sofar > MAX_ROWS}  # fmt: skip
+    ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
+    rows = accumulate(entries for entries, _, _ in ordered)
+    sizes = accumulate(size for _, size, _ in ordered)
+    return {term: entries for (entries, _, term), row, size in list(zip(ordered, rows, sizes, strict=True))[1:]
+            if row > MAX_ROWS or size > MAX_FOUND_BYTES}  # fmt: skip
+
+
+def _wanted(keys: dict[str, int], common: dict[str, int]) -> list[int]:
+    return [hashed for term, hashed in keys.items() if term not in common]
 
 
 def _cue(store: Store, term: str, language: str) -> _Cue:
@@ -69,21 +87,20 @@ def _cue(store: Store, term: str, language: str) -> _Cue:
     return _Cue(phrase(term, language), tuple(keys))
 
 
-def _cue_scores(found: Found, cues: Sequence[_Cue], total: int, language: str) -> Ints:
-    """A phrase counts as a word that occurs once, as rare as the phrase is."""
+def _cue_scores(store: Store, ground: Ground, found: Found, cues: Sequence[_Cue]) -> tuple[Ints, bool]:
+    """(what each row's phrases are worth, whether every text that may hold one was read). A phrase counts as a
+    word that occurs once, as rare as the phrase is.
+    """
     scores = np.zeros(len(found.ids), dtype=np.int64)
     held = [holding(found, cue.keys) for cue in cues]
     # The words of a phrase may lie apart: only the text tells.
     doubtful = [rows for cue, rows in zip(cues, held, strict=True) if len(cue.keys) > 1]
-    texts = {}
-    if doubtful:
-        read = read_texts(found.ids[np.logical_or.reduce(doubtful)])
-        texts = {pk: phrase(text, language) for pk, text in read.items()}
+    unsure = found.ids[np.logical_or.reduce(doubtful)] if doubtful else found.ids[:0]
+    read = read_texts(store, ground, unsure, max_bytes=MAX_TEXT_BYTES) if doubtful else {}
+    texts = {pk: phrase(text, ground.language) for pk, text in read.items()}
     once = impacts(np.ones(len(found.ids), dtype=np.int64), found.lengths)
     for cue, rows in zip(cues, held, strict=True):
         if len(cue.keys) > 1:
-            rows &= np.array(
-                [occurs(cue.sequence, texts.get(int(pk), ())) for pk in found.ids], dtype=np.bool_
-            )
-        scores += np.where(rows, idf(total, int(rows.sum())) * once, 0)
-    return scores
+            rows[rows] = [occurs(cue.sequence, texts.get(pk, ())) for pk in found.ids[rows].tolist()]
+        scores += np.where(rows, idf(ground.total, int(rows.sum())) * once, 0)
+    return scores, len(read) == len(unsure)

@@ -75,7 +75,7 @@ def _drop_dependents(store: Store, kind: str, row: Record | Summary) -> None:
     Association.objects.filter(joined, store=store).delete()
 
 
-@jobs.handles("erase")
+@jobs.handles("erase", must_finish=True)
 def erase(job: Job) -> None:
     """Physically remove the store's hidden records and summaries."""
     done = 0
@@ -101,7 +101,7 @@ _STORE_TABLES = (
 )
 
 
-@jobs.handles("erase_store")
+@jobs.handles("erase_store", must_finish=True)
 def erase_store(job: Job) -> None:
     """Physically remove a closed store. The last statement takes the store's row, and this job with it."""
     store = Store.objects.get(pk=job.store_id)

@@ -171,7 +171,7 @@ def _insert(
     copy_instances(Record, records)
     counter.save(update_fields=["record", "belief_at"])
     indexed = search.index(store, records=records, analysis=analysis, now=now)
-    if indexed.failure:
+    if indexed.owed:
         embed_later(store, by=by, now=now)
 
 
@@ -215,7 +215,7 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
     counter.save(update_fields=["summary", "belief_at"])
     if new.source_type != SourceType.NODES:
         indexed = search.index(store, summaries=[summary], now=now)
-        if indexed.failure:
+        if indexed.owed:
             embed_later(store, by=by, now=now)
     return summary
 

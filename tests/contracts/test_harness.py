@@ -164,7 +164,9 @@ def test_a_row_has_a_vector_when_it_has_a_similarity() -> None:
     made = world(records=[RECORD, {"id": 4, "content": "rope", "similarity": 0.5}])
     store = made.stores["a"]
     assert IndexEntry.objects.filter(store=store).count() == 2
-    assert [vector.entry.number for vector in EntryVector.objects.filter(store=store)] == [4]
+    vectors = EntryVector.objects.filter(store=store)
+    # All zeros: the model found nothing in the text.
+    assert [vector.entry.number for vector in vectors if any(vector.embedding.to_list())] == [4]
 
 
 def test_nodes_are_made_in_the_space_of_their_model() -> None:

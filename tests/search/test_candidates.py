@@ -332,6 +332,44 @@ def test_a_store_above_the_guard_says_that_it_was_bounded(monkeypatch: pytest.Mo
     assert len(ask(store, "ferry", limit=100).rows) == 31
 
 
+def test_rows_too_large_together_are_bounded_and_never_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = new_store()
+    long = " ".join(f"word{number}" for number in range(200))
+    add(store, *(f"ferry {long} {number}" for number in range(10)), "ferry larkspur", f"larkspur {long}")
+    exact = ask(store, "ferry larkspur")
+    assert not exact.bounded
+    monkeypatch.setattr(words, "MAX_FOUND_BYTES", 2_500)
+    bounded = ask(store, "ferry larkspur", limit=100)
+    assert bounded.bounded
+    # The common word's rows are left out, not those of the rare one.
+    assert {row.number for row in bounded.rows if row.evidence.own} == {11, 12}
+    assert bounded.rows[0].evidence.coverage == exact.rows[0].evidence.coverage
+    assert statements(store, "ferry larkspur") == 6
+    # One word alone: as many rows as fit, the shortest first.
+    alone = ask(store, "ferry", limit=100)
+    assert alone.bounded
+    assert sorted(row.number for row in alone.rows if row.evidence.own) == [1, 11]
+
+
+def test_texts_are_read_for_phrases_to_a_bound_in_scope_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = new_store()
+    add(
+        store,
+        "ferry pier nine " + "tide " * 100,
+        "ferry at pier nine of the harbour",
+        {"content": "ferry pier nine", "project_id": "other"},
+    )
+    scope = ReadScope(project_id="")
+
+    def cues() -> tuple[set[int], bool]:
+        found = ask(store, "ferry", scope, cue_terms=["pier nine"])
+        return {row.number for row in found.rows if row.evidence.cues}, found.bounded
+
+    assert cues() == ({1, 2}, False)
+    monkeypatch.setattr(words, "MAX_TEXT_BYTES", 40)
+    assert cues() == ({2}, True)
+
+
 def test_a_query_longer_than_is_read_says_so() -> None:
     store = new_store()
     add(store, "ferry", "word7")

@@ -114,12 +114,16 @@ def test_a_model_that_fails_stops_neither_the_write_nor_the_read() -> None:
             )  # fmt: skip
             report = search.index(store, records=[record], now=NOW)
         found = ask(store, "tide")
-    assert report == search.Indexed(entries=1, vectors=0, failure="chosen: ConnectionError")
+    assert report == search.Indexed(entries=1, vectors=0, failure="chosen: ConnectionError", owed=True)
     assert refs(found) == ["mem:2"]
     assert found.advisory is not None
     assert found.advisory["severity"] == "fault"
     with running(ChosenCosines(TEXTS)):
-        assert ask(store, "tide").without_vector == 1
+        partial = ask(store, "tide")
+        assert partial.without_vector == 1
+        assert partial.advisory is not None
+        assert (partial.advisory["severity"], partial.advisory["reason"]) == ("hint", "vectors_incomplete")
+        assert "1 rows" in partial.advisory["evidence"]
         with transaction.atomic():
             assert search.fill_space(store, now=NOW) is None
         again = ask(store, "tide")
@@ -186,7 +190,51 @@ def test_rows_without_a_vector_are_found_by_words() -> None:
         add(store, "ferry", "ferry without a vector")
         found = ask(store, "ferry")
     assert shown(found) == {1: 0.7, 2: None}
-    assert found.without_vector == 1
+    # The model was asked and found nothing: none is owed.
+    assert (found.without_vector, found.totals.compared, found.advisory) == (0, 1, None)
+    with running(ChosenCosines({**TEXTS, "ferry without a vector": 0.5})), transaction.atomic():
+        assert search.fill_space(store, now=NOW) is None
+    with running(ChosenCosines(TEXTS)):
+        assert ask(store, "ferry") == found
+
+
+def write(store: Store, text: str) -> search.Indexed:
+    number = 1 + Record.objects.filter(store=store).count()
+    with transaction.atomic():
+        record = Record.objects.create(
+            store=store, number=number, uuid=uuid.uuid4(), content=text, digest=bytes(32), created_at=NOW,
+            believed_at=NOW,
+        )  # fmt: skip
+        return search.index(store, records=[record], now=NOW)
+
+
+def test_a_write_says_what_vectors_the_store_owes() -> None:
+    store = new_store()
+
+    def fill() -> None:
+        with transaction.atomic():
+            search.fill_space(store, now=NOW)
+
+    with running(None):
+        assert not write(store, "ferry").owed
+    with running(ChosenCosines(TEXTS)):
+        # Written without a model, and one runs now.
+        assert write(store, "tide").owed
+        fill()
+        assert not write(store, "nothing in it").owed
+        assert not write(store, "tide").owed
+    with running(Broken(TEXTS)):
+        assert write(store, "salt").owed
+    with running(ChosenCosines(TEXTS)):
+        assert write(store, "salt").owed
+        fill()
+    with running(ChosenCosines(TEXTS, fingerprint="2")):
+        assert write(store, "tide").owed
+        assert write(store, "tide").owed
+        fill()
+        assert not write(store, "tide").owed
+    with running(None):
+        assert not write(store, "tide").owed
 
 
 def test_a_query_is_embedded_once() -> None:

@@ -1,9 +1,13 @@
 """The index follows: a model that failed and came back, a language that changed."""
 
-import pytest
+from importlib import import_module
 
-from memoryconsole import embedding
+import pytest
+from django.utils import timezone
+
+from memoryconsole import embedding, jobs
 from memoryconsole.models import EntryVector, Job
+from memoryconsole.services import indexing
 
 
 def url(store, tail=""):
@@ -60,3 +64,36 @@ def test_a_changed_language_analyses_every_text_again(api, store, say, run_jobs)
     assert Job.objects.get(store=store, kind="analyse").state == "done"
     assert found("Fähre") == ["mem:1"]
     assert found("Insel") == ["mem:1"]
+
+
+def test_a_job_that_failed_often_embeds_when_the_model_is_back(broken_model, store, say, run_jobs):
+    say("the walrus sleeps")
+    for _ in range(jobs.MAX_ATTEMPTS + 1):
+        Job.objects.filter(store=store).update(leased_until=None)
+        run_jobs(store)
+    broken_model.broken = False
+    Job.objects.filter(store=store).update(leased_until=None)
+    run_jobs(store)
+    assert EntryVector.objects.filter(store=store).count() == 1
+
+
+def test_inline_a_write_after_an_outage_embeds_what_is_missing(broken_model, store, say, settings):
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+    say("the walrus sleeps")
+    broken_model.broken = False
+    indexing.embed_later(store, by=None, now=timezone.now())
+    assert EntryVector.objects.filter(store=store).count() == 1
+
+
+def test_slices_are_small_in_bytes_and_each_is_reported(store, say, run_jobs, settings, monkeypatch):
+    settings.EMBEDDER = "none"
+    say("walrus " * 20, "gull " * 20, "tide", "salt")
+    settings.EMBEDDER = "wordllama"
+    monkeypatch.setattr(import_module("memoryconsole.search.index"), "_BATCH_BYTES", 100)
+    indexing.embed_later(store, by=None, now=timezone.now())
+    indexing.analyse_later(store, by=None, now=timezone.now())
+    run_jobs(store)
+    done = {job.kind: (job.state, job.done) for job in Job.objects.filter(store=store)}
+    # The first is larger than a slice and has one of its own; the second is as large as one.
+    assert done == {"embed": ("done", 3), "analyse": ("done", 3)}
+    assert EntryVector.objects.filter(store=store).count() == 4

@@ -168,3 +168,82 @@ def test_old_idempotency_keys_are_swept(store, ada, sent):
     tasks.sweep_jobs()
     assert set(IdempotencyKey.objects.filter(store=store)) == {new}
     assert old.pk != new.pk
+
+
+@pytest.fixture
+def owed(kind, monkeypatch):
+    """The same kind, which must finish."""
+    monkeypatch.setattr(jobs, "_must_finish", {*jobs._must_finish, kind.name})
+    return kind
+
+
+def fail(held):
+    raise ValueError
+
+
+def test_a_job_that_kills_its_workers_ends_failed(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    dead = timezone.now() - jobs.LEASE
+    Job.objects.filter(pk=job.pk).update(state="running", attempts=jobs.MAX_ATTEMPTS, leased_until=dead)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, kind.ran, job.leased_until) == (JobState.FAILED, [], None)
+    assert job.finished_at is not None
+    jobs.sweep(now=timezone.now())
+    assert sent.count(job.pk) == 1
+
+
+def test_what_must_finish_is_never_given_up_and_waits_a_quarter_of_an_hour_at_most(owed, sent, store, ada):
+    job = jobs.start(store, owed.name, {}, by=ada, now=timezone.now())
+    owed.work = fail
+    Job.objects.filter(pk=job.pk).update(attempts=10_000)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+    assert timedelta(minutes=14) < job.leased_until - timezone.now() <= jobs.LONGEST_PAUSE
+    sent.clear()
+    jobs.sweep(now=timezone.now() + jobs.LONGEST_PAUSE)
+    assert job.pk in sent
+    Job.objects.filter(pk=job.pk).update(leased_until=None)
+    owed.work = lambda held: None
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert job.state == JobState.DONE
+
+
+def test_what_must_finish_cannot_be_cancelled(owed, sent, store, ada):
+    job = jobs.start(store, owed.name, {}, by=ada, now=timezone.now())
+    assert jobs.cancel(job, now=timezone.now()) is False
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+
+
+def test_inline_every_attempt_is_made_at_once(kind, store, ada, settings):
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+    kind.work = fail
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    job.refresh_from_db()
+    assert (job.state, kind.ran) == (JobState.FAILED, [1, 2, 3, 4, 5])
+
+    def fail_once(held):
+        if held.attempts == 1:
+            raise ValueError
+
+    kind.work = fail_once
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == (JobState.DONE, 2)
+
+
+@pytest.mark.parametrize("address", ["foo://x", "redis://h:notaport/0"])
+def test_with_a_wrong_address_of_the_broker_the_write_stands_and_the_job_waits(address, kind, store, ada):
+    from memoryconsole.celery import app
+
+    before = app.conf.broker_url
+    app.conf.broker_url = address
+    try:
+        job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    finally:
+        app.conf.broker_url = before
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
