@@ -226,7 +226,7 @@ class JobCancelApi(ConsoleView):
 
     @describe("cancel_job", 200, "the job", request=StrictSerializer)
     def post(self, request: Request, job: uuid.UUID) -> Response:
-        """Cancel a job that has not ended. Ended ones stay as they are, and so do erasing and indexing, which must finish."""
+        """Cancel a job that has not ended. Ended ones stay as they are, and so do those that must finish."""
         self.read_body(StrictSerializer)
         found = _find(self.actor, job, Scope.OPERATE)
         jobs.cancel(found, now=timezone.now())

@@ -21,6 +21,8 @@ from memoryconsole.models import Token
 
 log = logging.getLogger(__name__)
 
+# Tool calls nest; nobody's nest this deep.
+MAX_DEPTH = 64
 PROBLEM_JSON = "application/problem+json"
 
 # "Last used" answers whether a token is alive, not how often: one write a minute at most.
@@ -98,6 +100,7 @@ def read_json(body: bytes) -> Any:
         raise errors.InvalidJSON("Not UTF-8") from None
     except ValueError as fault:
         raise errors.InvalidJSON(str(fault)[:200]) from None
+    _check_depth(value)
     # NUL and surrogates can only arrive as \u escapes: raw ones were refused above.
     if b"\\u" in body:
         faults = [
@@ -108,6 +111,19 @@ def read_json(body: bytes) -> Any:
         if faults:
             raise errors.InvalidParameter(faults[0].message, errors=faults[:50])
     return value
+
+
+def _check_depth(value: Any) -> None:
+    """Raises InvalidJSON for nesting deeper than any body here has, whatever the interpreter would bear."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [
+            m for v in level if isinstance(v, dict | list) for m in (v.values() if isinstance(v, dict) else v)
+        ]
+        level = [member for member in inner if isinstance(member, dict | list)]
+        if not level:
+            return
+    raise errors.InvalidJSON("Nested too deeply")
 
 
 def storable(text: str) -> bool:
@@ -180,7 +196,7 @@ def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
         return errors.MethodNotAllowed(str(exception.detail))
     if isinstance(exception, exceptions.UnsupportedMediaType):
         return errors.UnsupportedMediaType()
-    if isinstance(exception, OperationalError | InterfaceError):
+    if isinstance(exception, OperationalError | InterfaceError) and _is_outage(exception):
         # One line: the database's own log has the rest, and every request of an outage would repeat it.
         log.error("the database is not available: %s", str(exception).splitlines()[0])
         return errors.Unavailable("The database is not available")
@@ -198,10 +214,22 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     return error_page(request, errors.NotFound())
 
 
+# Connection exceptions, operator intervention (restarts), and too many connections: the rest is a fault of ours.
+OUTAGES = ("08", "57P", "53300")
+
+
+def _is_outage(fault: Exception) -> bool:
+    """Whether the database was away, as opposed to refusing a statement. Without a code there was no connection."""
+    code = getattr(fault.__cause__, "sqlstate", None)
+    return code is None or code.startswith(OUTAGES)
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The site's 400 for what never reaches a view, such as a host name that is not served."""
     if request.path.startswith("/api/"):
-        return problem(errors.InvalidParameter("The request cannot be served under this name"))
+        return problem(
+            errors.InvalidParameter("The request's address, host name or cookies cannot be served")
+        )
     return HttpResponse("Bad request\n", status=400, content_type="text/plain")
 
 

@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from memoryconsole import access
@@ -28,4 +29,5 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def error_page(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     context = {"error": error, "request_id": current_request_id()}
-    return render(request, "console/error.html", context, status=error.status)
+    # Without the request: its person would be read from a database that may be what is missing.
+    return HttpResponse(render_to_string("console/error.html", context), status=error.status)

@@ -1,6 +1,6 @@
 """Strict input: what the contracts call an integer, a text, a switch, and objects without unknown members.
 
-Contract: `decisions 9`. DRF's own fields forgive ("5" is an integer, true is 1); these do not.
+DRF's own fields forgive ("5" is an integer, true is 1); these do not.
 """
 
 from collections.abc import Iterator, Mapping

@@ -203,11 +203,11 @@ CELERY_BROKER_POOL_LIMIT = 0
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "socket_connect_timeout": 2,
-    "socket_timeout": 10,
+    "socket_timeout": 2,
     "max_retries": 0,
 }
 CELERY_BEAT_SCHEDULE = {
-    "sweep-jobs": {"task": "memoryconsole.tasks.sweep_jobs", "schedule": 15.0},
+    "sweep-jobs": {"task": "memoryconsole.tasks.sweep_jobs", "schedule": 15.0, "options": {"expires": 15}},
 }
 
 EMBEDDER = ENVIRONMENT["MEMORYCONSOLE_EMBEDDER"]

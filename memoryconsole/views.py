@@ -38,5 +38,5 @@ class ConsoleView(APIView):
         return serializer.read_query(self.request.query_params)
 
     def problem_extensions(self, error: ConsoleError) -> dict[str, Any]:
-        """Further members this route's contract wants in a refusal (`decisions 8`)."""
+        """Further members this route's contract wants in a refusal."""
         return {}

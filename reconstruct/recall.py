@@ -6,15 +6,18 @@ whose texts (`arrange`). The number of statements depends on max_hops, never on 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, Model, Q, QuerySet, TextField, Value, Window
-from django.db.models.functions import Left, Length, RowNumber
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import F, Func, IntegerField, Model, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.functions import Left, Length
 from django.db.models.lookups import GreaterThan
 
 from memoryconsole import search
 from memoryconsole.folding import declared_key
-from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, RecordNode, Store, Summary
+from memoryconsole.models import Association, Entity, EntityAlias, Record, RecordNode, Store, Summary
+from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.scope import ReadScope
 from reconstruct.core.bundle import Cluster, bundle
 from reconstruct.core.cues import Cues, Name, expand, mentioned
@@ -70,8 +73,8 @@ def read_snapshot(
     reaches = reach(chosen, graph, policy.max_hops)
     records = _records(store, scope, reaches, candidates, policy.max_evidence)
     items = arrange(chosen, reaches, records, pool, policy.max_evidence)
-    texts = _texts(store, {ref for item in items for ref in item.kept}, policy.preview_chars)
-    return Snapshot(pool=pool, graph=graph, records=records, texts=texts)
+    rows, texts = _kept(store, {ref for item in items for ref in item.kept}, policy.preview_chars)
+    return Snapshot(pool=pool, graph=graph, records=_filled(records, rows), texts=texts)
 
 
 def read_cues(store: Store, query: str, scope: ReadScope) -> Cues:
@@ -91,7 +94,7 @@ def _names(
     """Names and aliases in scope: those standing somewhere in a folded query, or all those of some entities."""
     entities = Entity.objects.filter(scope.context(), store=store)
     # An alias is readable where it was declared, and its entity must be readable too.
-    aliases = EntityAlias.objects.filter(scope.context(), store=store, entity__in=entities)
+    aliases = EntityAlias.objects.filter(scope.context(), _at("entity", scope), store=store)
     if occurring_in is None:
         entities, aliases = entities.filter(pk__in=of), aliases.filter(entity__in=of)
     else:
@@ -102,6 +105,23 @@ def _names(
         .union(aliases.order_by().values_list("entity", "alias", "declared_key", Value(True)), all=True)
     )
     return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
+
+
+def _at(relation: str, scope: ReadScope) -> Q:
+    """The scope's condition on the entity a foreign key leads to.
+
+    A join on primary keys: a subquery over all readable entities is planned badly while a table has no statistics.
+    """
+
+    def moved(condition: Any) -> Any:
+        if not isinstance(condition, Q):
+            name, value = condition
+            return (f"{relation}__{name}", value)
+        children = [moved(child) for child in condition.children]
+        return Q.create(children, condition.connector, condition.negated)
+
+    condition: Q = moved(scope.context())
+    return condition
 
 
 def _occurring(names: "QuerySet[Any]", query_key: str) -> "QuerySet[Any]":
@@ -203,10 +223,12 @@ def _graph(
     if not refs:
         return Graph()
     keys = _keys_by_kind((ref, candidates.key_of[ref]) for ref in refs)
-    readable = Entity.objects.filter(scope.context(), store=store)
-    rows = Mention.objects.filter(
-        Q(record__in=keys["mem"]) | Q(summary__in=keys["ep"]), store=store, entity__in=readable
-    ).values_list("entity", "record", "summary")
+    rows = Entity.objects.filter(
+        Q(mentions__record__in=keys["mem"]) | Q(mentions__summary__in=keys["ep"]),
+        scope.context(),
+        store=store,
+        mentions__store=store,
+    ).values_list("pk", "mentions__record", "mentions__summary")
     mentions = []
     for entity, record, summary in rows:
         ref = candidates.ref(record, summary)
@@ -218,18 +240,15 @@ def _graph(
 
 def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) -> tuple[EntityRelation, ...]:
     """Entity relations within max_hops of the starts, and those that lead one hop further."""
-    readable = Entity.objects.filter(scope.context(), store=store)
+    both_ends = Q(subject_entity__isnull=False, object_entity__isnull=False)
+    readable = scope.context() & both_ends & _at("subject_entity", scope) & _at("object_entity", scope)
     relations: dict[int, EntityRelation] = {}
     known, frontier = set(starts), set(starts)
     for _ in range(max_hops + 1):
         if not frontier:
             break
         rows = Association.objects.filter(
-            scope.context(),
-            Q(subject_entity__in=frontier) | Q(object_entity__in=frontier),
-            store=store,
-            subject_entity__in=readable,
-            object_entity__in=readable,
+            Q(subject_entity__in=frontier) | Q(object_entity__in=frontier), readable, store=store
         ).values_list("number", "subject_entity", "predicate", "object_entity", "declared_at")
         frontier = set()
         for number, subject, predicate, object_, declared_at in rows:
@@ -244,56 +263,66 @@ def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) 
 def _records(
     store: Store, scope: ReadScope, reaches: tuple[Reach, ...], candidates: _Candidates, max_evidence: int
 ) -> tuple[EntityRecords, ...]:
-    """Readable rows outside the pool that mention a reached entity (two statements, max_evidence + 1 each)."""
+    """The refs of readable rows outside the pool that mention a reached entity (two statements)."""
     reached = sorted({found.entity for each in reaches for found in each.entities})
     if not reached:
         return ()
     rows: dict[int, list[Row]] = defaultdict(list)
-    records = Record.objects.live().filter(scope.records(), store=store).exclude(pk__in=candidates.records)
-    for entity, key in _first_mentions(store, reached, "record", records, max_evidence):
-        rows[entity].append(key)
+    records = Record.objects.live().filter(scope.records()).exclude(pk__in=candidates.records)
+    for entity, number in _first_mentions(store, reached, records, max_evidence):
+        rows[entity].append(Row(ref=Ref("mem", number)))
     if scope.reads_summaries:
-        summaries = Summary.objects.episodes().filter(scope.context(), store=store)
-        summaries = summaries.exclude(pk__in=candidates.summaries)
-        for entity, key in _first_mentions(store, reached, "summary", summaries, max_evidence):
-            rows[entity].append(key)
+        summaries = Summary.objects.episodes().filter(scope.context()).exclude(pk__in=candidates.summaries)
+        for entity, number in _first_mentions(store, reached, summaries, max_evidence):
+            rows[entity].append(Row(ref=Ref("ep", number)))
     return tuple(EntityRecords(entity=entity, rows=tuple(rows[entity])) for entity in reached if rows[entity])
 
 
 def _first_mentions(
-    store: Store, entities: Sequence[int], kind: str, readable: "QuerySet[Any]", max_evidence: int
-) -> list[tuple[int, Row]]:
-    """Per entity its mentioned rows by number, one more than max_evidence: the core counts, and sees there is more."""
-    place = Window(RowNumber(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
-    mentions = (
-        Mention.objects.filter(store=store, entity__in=entities, **{f"{kind}__in": readable})
-        .annotate(place=place)
-        .filter(place__lte=max_evidence + 1)
-        .select_related(kind)
-        .defer(f"{kind}__{'content' if kind == 'record' else 'summary'}")
+    store: Store, entities: Sequence[int], readable: "QuerySet[Any]", max_evidence: int
+) -> "Iterable[tuple[int, int]]":
+    """(entity, number), one more per entity than max_evidence: the core counts, and sees there is more.
+
+    Entity by entity inside one statement: each is a short read of an index, also while there are no statistics.
+    """
+    # The entity's store, not the number itself: of a store newer than the statistics PostgreSQL expects no rows,
+    # and would read all of its mentions once per entity.
+    mentioning = readable.filter(store=OuterRef("store"), mention__entity=OuterRef("pk"))
+    # Not the bare column: its index, read in order until enough rows were mentioned, looks cheap and is not.
+    ordered = mentioning.order_by(F("number") + 0)
+    numbers = ArraySubquery(ordered.values("number")[: max_evidence + 1])
+    rows = (
+        Entity.objects.filter(store=store, pk__in=entities)
+        .annotate(numbers=numbers)
+        .values_list("pk", "numbers")
     )
-    to_row: Any = record_row if kind == "record" else summary_row
-    return [(mention.entity_id, to_row(getattr(mention, kind))) for mention in mentions]
+    return ((entity, number) for entity, found in rows for number in found)
 
 
-def _texts(store: Store, refs: set[Ref], preview_chars: int) -> tuple[StoredText, ...]:
-    """What a quote needs of the kept rows, and what is known of their nodes (three statements)."""
+def _filled(records: tuple[EntityRecords, ...], rows: dict[Ref, Row]) -> tuple[EntityRecords, ...]:
+    """The same entries with the kept rows whole; of the others the core needs no more than their refs."""
+    return tuple(
+        replace(entry, rows=tuple(rows.get(row.ref, row) for row in entry.rows)) for entry in records
+    )
+
+
+def _kept(store: Store, refs: set[Ref], preview_chars: int) -> tuple[dict[Ref, Row], tuple[StoredText, ...]]:
+    """The kept rows, what a quote needs of their texts, and what is known of their nodes (three statements)."""
     records = _quoted(Record, store, refs, "mem", "content", preview_chars)
     summaries = _quoted(Summary, store, refs, "ep", "summary", preview_chars)
-    found = [(Ref("mem", row.number), row) for row in records] + [
-        (Ref("ep", row.number), row) for row in summaries
-    ]
-    divided = _divided(store, dict(found))
-    return tuple(
+    found = [(record_row(row), row) for row in records] + [(summary_row(row), row) for row in summaries]
+    divided = _divided(store, {row.ref: stored for row, stored in found})
+    texts = tuple(
         # Divisions are read as current from the part on that builds them; until then they are merely there.
         StoredText(
-            ref=ref,
-            text=row.beginning,
-            length=row.length,
-            node_state="not_current" if ref in divided else "no_nodes",
+            ref=row.ref,
+            text=stored.beginning,
+            length=stored.length,
+            node_state="not_current" if row.ref in divided else "no_nodes",
         )
-        for ref, row in found
+        for row, stored in found
     )
+    return {row.ref: row for row, _ in found}, texts
 
 
 def _quoted(
@@ -303,8 +332,10 @@ def _quoted(
     numbers = [ref.number for ref in refs if ref.kind == kind]
     if not numbers:
         return ()
-    beginning = Left(text, preview_chars) if preview_chars else F(text)
-    rows = model.objects.live().filter(store=store, number__in=numbers).order_by("number").only("number")
+    # No text is longer than the bound, and PostgreSQL's `left` takes no bigint.
+    beginning = Left(text, min(preview_chars, MAX_TEXT_CHARS)) if preview_chars else F(text)
+    columns = _RECORD_COLUMNS if kind == "mem" else _SUMMARY_COLUMNS
+    rows = model.objects.live().filter(store=store, number__in=numbers).order_by("number").only(*columns)
     return rows.annotate(beginning=beginning, length=Length(text))
 
 

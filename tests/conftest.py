@@ -28,7 +28,8 @@ def django_db_setup(
     """The test database, made once and kept: pytest-django's own fixture looks for marks that no test here carries."""
     keep = pytestconfig.getvalue("reuse_db") and not pytestconfig.getvalue("create_db")
     with django_db_blocker.unblock():
-        setup_databases(verbosity=0, interactive=False, keepdb=keep)
+        # Nothing is serialized: a kept database grows with every run, and no test rolls back to its beginning.
+        setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=[])
 
 
 @pytest.fixture(scope="session", autouse=True)

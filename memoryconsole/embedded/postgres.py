@@ -44,6 +44,9 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] ",
+    # A statement or a failing row in the log would be stored text in the log.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
 }
 # For data that nobody would miss: what a test run writes need not outlive the machine.
 DISPOSABLE_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}

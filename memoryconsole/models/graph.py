@@ -18,7 +18,7 @@ def exactly_one(*fields: str) -> Q:
 
 
 class Entity(models.Model):
-    """A declared thing or person. Names are not unique (`decisions 17`)."""
+    """A declared thing or person. Names are not unique."""
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
     number = models.BigIntegerField()

@@ -47,7 +47,7 @@ class Job(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """The first answer to a keyed write: refs and states, never texts (`decisions 16`)."""
+    """The first answer to a keyed write: refs and states, never texts."""
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, null=True)
     user = models.ForeignKey("memoryconsole.User", on_delete=models.CASCADE)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from pgvector.django import HalfVectorField
 
-# Contract: decisions 3. Nothing longer is stored, nothing is trimmed.
+# Nothing longer is stored, nothing is trimmed.
 MAX_TEXT_CHARS = 200_000
 
 

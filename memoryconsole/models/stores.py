@@ -28,7 +28,7 @@ _SUFFIX_ALPHABET = "23456789bcdfghjkmnpqrstvwxz"
 
 
 class Audit(models.TextChoices):
-    """What a contract call owes its trace (`decisions: 10`)."""
+    """What a contract call owes its trace."""
 
     REQUIRED = "required"
     BEST_EFFORT = "best_effort"

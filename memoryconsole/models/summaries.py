@@ -18,7 +18,7 @@ class SummaryQuerySet(models.QuerySet["Summary"]):
         return self.filter(deleted_at=None)
 
     def episodes(self) -> "SummaryQuerySet":
-        """Candidates of recall: every summary whose sources are not other summaries (`data model 2`)."""
+        """Candidates of recall: every summary whose sources are not other summaries."""
         return self.live().exclude(source_type=SourceType.NODES)
 
 
@@ -26,7 +26,7 @@ class Summary(models.Model):
     """One summary. Its number in the store is `ep:<number>` and, in expand-query, `node_id`.
 
     `start` and `end` are the caller's stamps; `earliest_at` and `latest_at` what they mean. Project and channel are
-    None when its sources have no common one: unknown, it then bundles with nothing (`decisions 21`).
+    None when its sources have no common one: unknown, it then bundles with nothing.
     """
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)

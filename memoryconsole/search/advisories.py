@@ -56,6 +56,15 @@ def no_vectors() -> dict[str, Any]:
     )
 
 
+def bounded() -> dict[str, Any]:
+    return _advisory(
+        "hint",
+        "search_bounded",
+        "The question holds words of more rows than one search reads: its commonest words found no rows of their own.",
+        "Ask with rarer words, or within a project or channel.",
+    )
+
+
 def incomplete(missing: int) -> dict[str, Any]:
     return _advisory(
         "hint",

@@ -143,7 +143,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What decides between rows, in this order (decisions: 26)."""
+    """What decides between rows, in this order."""
 
     score: int
     instant: datetime | None

@@ -162,7 +162,8 @@ def candidates(
         gate=gate,
         gate_fallback=ranking.fallback,
         query_vector=asked.vector,
-        advisory=advisory,
+        # One notice an answer: what is missing altogether outranks what was cut.
+        advisory=advisory or (advisories.bounded() if words.bounded else None),
         bounded=words.bounded,
         without_vector=missing,
     )

@@ -1,4 +1,4 @@
-"""Deleting: hidden everywhere in its transaction, erased by a job soon after (`decisions 15`)."""
+"""Deleting: hidden everywhere in its transaction, erased by a job soon after."""
 
 from datetime import datetime
 

@@ -19,8 +19,11 @@ def embed_later(store: Store, *, by: User | None, now: datetime) -> None:
 
 
 def analyse_later(store: Store, *, by: User | None, now: datetime) -> None:
-    """Have a job analyse every text of the store again, unless one waits already."""
-    _once(store, "analyse", by=by, now=now)
+    """Have a job analyse every text of the store again.
+
+    Always one of its own: one that waits may be taken, and read the old language, before this change commits.
+    """
+    jobs.start(store, "analyse", {}, by=by, now=now)
 
 
 def _once(store: Store, kind: str, *, by: User | None, now: datetime) -> None:

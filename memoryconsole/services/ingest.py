@@ -77,7 +77,7 @@ def store_records(
 
     A row with the message id of an earlier one in the same project is compared with its latest version only: the
     same text is that record (not stored again), another text is a new version. Without a message id nothing is
-    ever a duplicate. Contract: `decisions 2, 3`.
+    ever a duplicate.
     """
     # Rows without a time of their own follow one another, so that two versions in one call have an order.
     arrivals = [_arrival(store, row, now=now, at=now + place * TICK) for place, row in enumerate(rows)]
@@ -85,6 +85,8 @@ def store_records(
     analysis = search.analyse(store, [arrival.record for arrival in arrivals])
     with transaction.atomic():
         counter = lock_counter(store)
+        if _language_changed(store):
+            analysis = search.analyse(store, [arrival.record for arrival in arrivals])
         _compare(store, arrivals)
         fresh = [place for place, arrival in enumerate(arrivals) if arrival.existing is None]
         if fresh:
@@ -92,6 +94,16 @@ def store_records(
                 store, counter, [arrivals[place] for place in fresh], analysis.only(fresh), by=by, now=now
             )
     return [arrival.stored() for arrival in arrivals]
+
+
+def _language_changed(store: Store) -> bool:
+    """Whether the store's language is another than when the caller read it; it is then brought up to date.
+
+    Under the counter's lock: a change that commits later has a job that waits for this lock, and analyses these rows.
+    """
+    before = store.language
+    store.refresh_from_db(fields=["language"])
+    return store.language != before
 
 
 @dataclass(slots=True)
@@ -191,6 +203,7 @@ def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dic
 def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now: datetime) -> Summary:
     """Store one summary with its ordered sources. Sources that do not exist keep their place."""
     counter = lock_counter(store)
+    _language_changed(store)
     sources = _find_sources(store, new)
     (number,) = take_numbers(counter, "summary", 1)
     (believed_at,) = take_beliefs(counter, 1, now=now)
@@ -222,10 +235,10 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
 
 def _find_sources(store: Store, new: NewSummary) -> dict[int, Record] | dict[int, Summary]:
     if new.source_type == SourceType.MESSAGES:
-        records = Record.objects.live().filter(store=store, number__in=new.source_ids)
+        records = Record.objects.live().filter(store=store, number__in=new.source_ids).defer("content")
         return {record.number: record for record in records}
     if new.source_type == SourceType.NODES:
-        summaries = Summary.objects.live().filter(store=store, number__in=new.source_ids)
+        summaries = Summary.objects.live().filter(store=store, number__in=new.source_ids).defer("summary")
         return {summary.number: summary for summary in summaries}
     return {}
 
@@ -233,12 +246,8 @@ def _find_sources(store: Store, new: NewSummary) -> dict[int, Record] | dict[int
 def _coverage(new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) -> dict[str, Any]:
     """Span, project and channel: as given for an episode, the sources' own where there are sources."""
     found: list[Record | Summary] = [*sources.values()]
-    contexts = {(source.project_id, source.channel) for source in found}
-    project_id: str | None = new.project_id
-    channel: str | None = new.channel
-    if contexts:
-        # No common context: unknown, and it then bundles with nothing (`decisions 21`).
-        project_id, channel = contexts.pop() if len(contexts) == 1 else (None, None)
+    project_id = _common({source.project_id for source in found}, new.project_id)
+    channel = _common({source.channel for source in found}, new.channel)
     start, earliest_at = _edge(new.start, found, last=False)
     end, latest_at = _edge(new.end, found, last=True)
     if earliest_at is not None and latest_at is not None and latest_at < earliest_at:
@@ -253,6 +262,13 @@ def _coverage(new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) 
         "earliest_at": earliest_at,
         "latest_at": latest_at,
     }
+
+
+def _common(values: set[str | None], given: str) -> str | None:
+    """What the sources have in common; None when they differ: unknown, and it then bundles with nothing."""
+    if not values:
+        return given
+    return values.pop() if len(values) == 1 else None
 
 
 def _edge(given: str, sources: Sequence[Record | Summary], *, last: bool) -> tuple[str, datetime | None]:

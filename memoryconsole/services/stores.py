@@ -70,11 +70,11 @@ def change_store(
     locked = Store.objects.select_for_update().get(pk=store.pk)
     if if_version is not None and locked.version != if_version:
         raise StaleResource(f"The store is at version {locked.version}")
+    if changes.get("language", locked.language) != locked.language:
+        analyse_later(locked, by=actor.user, now=now)
     for name in ("name", "language", "audit"):
         if name in changes:
             setattr(locked, name, changes[name])
-    if changes.get("language", store.language) != store.language:
-        analyse_later(locked, by=actor.user, now=now)
     locked.version += 1
     if "settings" in changes:
         _save_settings(locked, actor, changes["settings"], now=now)

@@ -11,13 +11,14 @@ by several keys, and then span more time than the adjacency window, which bounds
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
-from reconstruct.core.types import Pool, RecordRelation, Ref, Row
+from reconstruct.core.types import Context, Pool, RecordRelation, Ref, Row, Span
 
 SEED = "seed"
 MESSAGE = "cluster:msg_id"
@@ -105,10 +106,28 @@ def _same_message(rows: tuple[Row, ...]) -> Iterator[Join]:
 
 
 def _inside_episode(rows: tuple[Row, ...]) -> Iterator[Join]:
-    for episode in (row for row in rows if row.span is not None):
-        for record in rows:
-            if episode.covers(record):
-                yield episode.ref, record.ref, EPISODE
+    """Each episode with the first record in its span, and the records of one span in a chain.
+
+    A chain joins what joining the episode with every record would, but no two spans join the same records twice.
+    """
+    records: dict[Context, list[tuple[datetime, Ref]]] = defaultdict(list)
+    episodes: dict[Context, list[tuple[Span, Ref]]] = defaultdict(list)
+    for row in rows:
+        if row.context is not None and row.span is not None:
+            episodes[row.context].append((row.span, row.ref))
+        elif row.context is not None and row.instant is not None and row.ref.kind == "mem":
+            records[row.context].append((row.instant, row.ref))
+    for context, spans in episodes.items():
+        dated = sorted(records[context])
+        instants = [instant for instant, _ in dated]
+        chained = 0
+        for span, episode in sorted(spans, key=lambda each: each[0].start):
+            first, end = bisect_left(instants, span.start), bisect_right(instants, span.end)
+            if first < end:
+                yield episode, dated[first][1], EPISODE
+            for index in range(max(first, chained), end - 1):
+                yield dated[index][1], dated[index + 1][1], EPISODE
+            chained = max(chained, end - 1)
 
 
 def _adjacent(rows: tuple[Row, ...], window_seconds: int) -> Iterator[Join]:

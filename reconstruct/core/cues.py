@@ -6,8 +6,10 @@ Rule 2: a cue is a vote for the lexical search. Nothing here touches the query i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 MATCHES_MAX = 64
@@ -52,24 +54,34 @@ def mentioned(query_key: str, names: Iterable[Name]) -> tuple[int, ...]:
 
     A name claims where it stands: a shorter one found only inside claimed places does not count.
     """
-    by_key: dict[str, set[int]] = {}
-    for name in names:
-        if name.key:
-            by_key.setdefault(name.key, set()).add(name.entity)
-    claimed: list[tuple[int, int]] = []
-    found: list[int] = []
-    matches = 0
-    for key in sorted(by_key, key=lambda key: (-len(key), key)):
-        places = _places(query_key, key)
+    text = _Text(query_key)
+    # Per place of the query: where the farthest of the claims that start there ends, and of those up to there.
+    ends = [0] * len(query_key)
+    farthest = ends
+    found: dict[int, None] = {}
+    taken = 0
+    for key, entities in _longest_first(names):
+        places = list(text.places(key))
         if not places:
             continue
-        matches += len(by_key[key])
-        if any(not _inside(place, claimed) for place in places):
-            found.extend(sorted(by_key[key]))
-            claimed.extend(places)
-        if matches >= MATCHES_MAX:
+        entities = entities[: MATCHES_MAX - taken]
+        taken += len(entities)
+        if any(farthest[place] < place + len(key) for place in places):
+            found |= dict.fromkeys(entities)
+            for place in places:
+                ends[place] = max(ends[place], place + len(key))
+            farthest = list(accumulate(ends, max))
+        if taken == MATCHES_MAX:
             break
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
+
+
+def _longest_first(names: Iterable[Name]) -> list[tuple[str, list[int]]]:
+    by_key: dict[str, set[int]] = defaultdict(set)
+    for name in names:
+        if name.key:
+            by_key[name.key].add(name.entity)
+    return [(key, sorted(by_key[key])) for key in sorted(by_key, key=lambda key: (-len(key), key))]
 
 
 def expand(query_key: str, entities: Sequence[int], names: Iterable[Name]) -> Cues:
@@ -78,30 +90,37 @@ def expand(query_key: str, entities: Sequence[int], names: Iterable[Name]) -> Cu
     for name in names:
         if name.entity in by_entity:
             by_entity[name.entity].append(name)
+    text = _Text(query_key)
     shown: list[str] = []
     terms: dict[str, str] = {}
     for entity in entities:
         ordered = sorted(by_entity[entity], key=lambda name: (name.alias, name.key, name.text))
         shown.extend(name.text for name in ordered if not name.alias)
         for name in ordered:
-            if name.key and not _places(query_key, name.key):
+            if name.key and not any(True for _ in text.places(name.key)):
                 terms.setdefault(name.key, name.text)
     texts = tuple(terms.values())
     return Cues(entities=tuple(shown), terms=texts[:TERMS_MAX], terms_omitted=max(0, len(texts) - TERMS_MAX))
 
 
-def _places(query_key: str, key: str) -> list[tuple[int, int]]:
-    """Where the key stands in the query, as [start, end), a Latin word never inside a longer one."""
-    places = []
-    start = query_key.find(key)
-    while start >= 0:
-        end = start + len(key)
-        if not (
-            _continues(query_key[start - 1 : start], key[0]) or _continues(key[-1], query_key[end : end + 1])
-        ):
-            places.append((start, end))
-        start = query_key.find(key, start + 1)
-    return places
+class _Text:
+    """A folded query, and where in it a name may start: it is walked once, not once per name."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._starts: dict[str, list[int]] = defaultdict(list)
+        for start, char in enumerate(key):
+            if not _continues(key[start - 1 : start], char):
+                self._starts[char].append(start)
+
+    def places(self, name: str) -> Iterator[int]:
+        """Where a name's key stands in the query, lowest first, a Latin word never inside a longer one."""
+        if name not in self._key:
+            return
+        for start in self._starts.get(name[0], ()):
+            end = start + len(name)
+            if self._key.startswith(name, start) and not _continues(name[-1], self._key[end : end + 1]):
+                yield start
 
 
 def _continues(before: str, after: str) -> bool:
@@ -112,7 +131,3 @@ def _continues(before: str, after: str) -> bool:
 def _latin(char: str) -> bool:
     # Latin letters (Latin-1, Extended-A and -B, Additional) and ASCII digits; keys are already NFKC.
     return bool(char) and char.isalnum() and (char <= "\u024f" or "\u1e00" <= char <= "\u1eff")
-
-
-def _inside(place: tuple[int, int], claimed: Iterable[tuple[int, int]]) -> bool:
-    return any(start <= place[0] and place[1] <= end for start, end in claimed)

@@ -218,7 +218,7 @@ class EntityRecords:
 
     ``rows``: lowest number first (an episode before a record of the same number), at most max_evidence of
     them; ``more``: at least one further row was there. Given more rows, in any order, the core bounds them
-    itself.
+    itself. A row that no item keeps needs nothing but its ref.
     """
 
     entity: int

@@ -400,3 +400,11 @@ def test_a_malformed_store_id_is_refused_as_its_contract_says(api):
             [],
             0,
         )
+
+
+@pytest.mark.parametrize("depth", [65, 500, 5000])
+def test_a_nest_deeper_than_any_body_is_refused(depth, api, store):
+    nest = "[" * depth + "]" * depth
+    body = '{"records": [{"content": "x", "tool_calls": [{"a": NEST}]}]}'.replace("NEST", nest)
+    answer = post(api, url(store, "/records"), body.encode())
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")

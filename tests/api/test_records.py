@@ -519,3 +519,69 @@ def test_a_message_id_is_asked_for_as_it_is_stored(api, store):
     for name in ("m1", " m1 "):
         found = api.get(url(store, "/records"), {"message_id": name}).json()["results"]
         assert [row["message_id"] for row in found] == ["m1"]
+
+
+@pytest.mark.parametrize("kind", ["record", "summary"])
+def test_what_hangs_on_a_deleted_row_goes_with_it_before_any_job_runs(kind, api, store, say):
+    """Mentions, associations by either end and by the anchor, nodes, index entries and vectors."""
+    from django.utils import timezone
+
+    from memoryconsole.models import Association, Entity, EntryVector, IndexEntry, Mention
+
+    now = timezone.now()
+    say("the walrus sleeps", "another walrus")
+    for text in ("walrus week", "walrus month"):
+        api.post(url(store, "/summaries"), {"summary": text}, format="json")
+    model, path, ref = (
+        (Record, "/records/", "mem:1") if kind == "record" else (Summary, "/summaries/", "ep:1")
+    )
+    doomed, kept = (model.objects.get(store=store, number=n) for n in (1, 2))
+    entity = Entity.objects.create(
+        store=store, number=1, uuid="0" * 32, name="W", declared_key="w", created_at=now
+    )
+    for row in (doomed, kept):
+        Mention.objects.create(store=store, entity=entity, created_at=now, **{kind: row})
+        RecordNode.objects.create(store=store, index=0, start=0, end=3, **{kind: row})
+    ends = [("subject", "object"), ("object", "subject"), ("anchor", "subject")]
+    for number, (end, other) in enumerate(ends, start=1):
+        for row, offset in ((doomed, 0), (kept, 10)):
+            fields = {f"{end}_{kind}": row, f"{other}_entity": entity}
+            if end == "anchor":
+                fields["object_entity"] = entity
+            Association.objects.create(
+                store=store, number=number + offset, predicate="p", declared_at=now, **fields
+            )
+    assert api.delete(url(store, path + ref)).status_code == 202
+    for table in (Mention, RecordNode, IndexEntry):
+        assert table.objects.filter(store=store, **{kind: doomed}).count() == 0, table
+        assert table.objects.filter(store=store, **{kind: kept}).count() == 1, table
+    assert EntryVector.objects.filter(store=store).count() == 3
+    assert sorted(Association.objects.filter(store=store).values_list("number", flat=True)) == [11, 12, 13]
+    found = api.post(url(store, "/recall"), {"query": "walrus"}, format="json").json()["results"]
+    assert ref not in [row["ref"] for row in found]
+    assert len(found) == 3
+    listed = api.get(url(store, "/records" if kind == "record" else "/summaries")).json()["results"]
+    assert [row["ref"] for row in listed] == [kept.ref]
+
+
+def test_a_write_that_overtakes_a_change_of_language_is_found_in_the_new_one(api, store, ada, run_jobs):
+    from django.utils import timezone
+
+    from memoryconsole.models import Store
+    from memoryconsole.services.ingest import NewRecord, store_records
+
+    opened = Store.objects.get(pk=store.pk)
+    api.patch(url(store), {"language": "german"}, format="json")
+    run_jobs(store)
+    store_records(opened, [NewRecord(content="Die Häuser stehen am Hafen")], now=timezone.now())
+    found = api.post(url(store, "/recall"), {"query": "Haus Hafen"}, format="json").json()["results"]
+    assert [row["ref"] for row in found] == ["mem:1"]
+
+
+def test_a_summary_shares_what_its_sources_share(api, store):
+    base = {"content": "x", "project_id": "p"}
+    rows(post(api, store, base | {"channel": "a"}, base | {"channel": "b"}))
+    body = {"summary": "s", "source_type": "messages", "source_ids": [1, 2]}
+    api.post(url(store, "/summaries"), body, format="json")
+    told = api.get(url(store, "/summaries/ep:1")).json()
+    assert (told["project_id"], told["channel"]) == ("p", None)

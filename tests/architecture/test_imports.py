@@ -102,5 +102,5 @@ def test_only_the_ground_floor_has_tables_and_migrations():
 
 
 def test_importing_the_package_loads_nothing_heavy():
-    """The client must be importable without Celery or Django (`decisions 29`)."""
+    """The client must be importable without Celery or Django."""
     assert (ROOT / "memoryconsole" / "__init__.py").read_text().strip() == ""

@@ -1,10 +1,12 @@
 """What bundles and what does not (contract, section D)."""
 
+from datetime import timedelta
+
 import pytest
 
-from reconstruct.core.bundle import bundle
-from reconstruct.core.types import Pool, RecordRelation, Row
-from tests.core.builders import episode, record, related
+from reconstruct.core.bundle import _inside_episode, bundle
+from reconstruct.core.types import Context, Pool, RecordRelation, Ref, Row, Span
+from tests.core.builders import episode, moment, record, related
 
 DAY = "2026-01-01T"
 
@@ -215,3 +217,31 @@ def test_relations_join_in_the_order_of_subject_predicate_object_by_number() -> 
 def test_clusters_stand_in_the_order_of_their_best_rank() -> None:
     rows = (record(5), record(1, message="x"), record(4), record(2, message="x"))
     assert clusters(*rows) == [["mem:5"], ["mem:1", "mem:2"], ["mem:4"]]
+
+
+def test_overlapping_spans_hang_together_by_the_records_they_share_and_only_those() -> None:
+    stamps = ("10:00", "10:30", "11:00", "12:00", "13:00")
+    rows = [record(number, f"{DAY}{stamp}:00") for number, stamp in enumerate(stamps, 1)]
+    long = episode(1, f"{DAY}09:00:00", f"{DAY}11:30:00")
+    inside = episode(2, f"{DAY}10:15:00", f"{DAY}10:45:00")
+    beside = episode(3, f"{DAY}12:00:00", f"{DAY}13:00:00")
+    assert clusters(*rows, inside, long, beside) == [
+        ["mem:1", "mem:2", "mem:3", "ep:2", "ep:1"],
+        ["mem:4", "mem:5", "ep:3"],
+    ]
+    assert set(whys(*rows, inside, long, beside).values()) == {"cluster:episode"}
+
+
+@pytest.mark.parametrize("width", [1, 10**6])
+def test_many_episodes_over_many_records_make_few_joins(width: int) -> None:
+    start = moment(f"{DAY}00:00:00")
+    here = Context(project_id="", channel="")
+    records = tuple(
+        Row(ref=Ref("mem", n), context=here, instant=start + timedelta(seconds=n)) for n in range(1, 2001)
+    )
+    spans = tuple(
+        Row(ref=Ref("ep", n), context=here,
+            span=Span(start=start + timedelta(seconds=n), end=start + timedelta(seconds=n + width)))
+        for n in range(1, 501)
+    )  # fmt: skip
+    assert len(list(_inside_episode((*records, *spans)))) <= len(records) + len(spans)

@@ -85,3 +85,19 @@ def test_health(settings):
     settings.CELERY_BROKER_URL = "redis+socket:///nowhere/at/all.sock"
     ready = Client().get("/readyz")
     assert (ready.status_code, ready.json()["broker"]) == (503, "unreachable")
+
+
+def test_a_broker_that_accepts_and_never_answers_does_not_hold_the_probe(settings, tmp_path):
+    import socket
+    import time
+
+    path = tmp_path / "b.sock"
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(path))
+        silent.listen(8)
+        settings.JOBS_INLINE = False
+        settings.CELERY_BROKER_URL = f"redis+socket://{path}"
+        began = time.monotonic()
+        ready = Client().get("/readyz")
+    assert (ready.status_code, ready.json()["broker"]) == (503, "unreachable")
+    assert time.monotonic() - began < 20
