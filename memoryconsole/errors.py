@@ -100,6 +100,10 @@ class UnsupportedMediaType(ConsoleError):
     status, code, title = 415, "unsupported_media_type", "Send application/json"
 
 
+class TooManyRequests(ConsoleError):
+    status, code, title = 429, "too_many_requests", "Too many tries"
+
+
 class StoreSettingsInvalid(ConsoleError):
     status, code, title = (
         503,

@@ -30,4 +30,6 @@ def home(request: HttpRequest) -> HttpResponse:
 def error_page(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     context = {"error": error, "request_id": current_request_id()}
     # Without the request: its person would be read from a database that may be what is missing.
-    return HttpResponse(render_to_string("console/error.html", context), status=error.status)
+    return HttpResponse(
+        render_to_string("console/error.html", context), status=error.status, headers=error.headers
+    )

@@ -53,6 +53,18 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='SignInFailure',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.BinaryField(max_length=32, unique=True)),
+                ('count', models.IntegerField()),
+                ('since', models.DateTimeField()),
+            ],
+            options={
+                'db_table': 'mc_sign_in_failure',
+            },
+        ),
+        migrations.CreateModel(
             name='Store',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -1,6 +1,6 @@
 """What is stored: every table of the project, one module per subject."""
 
-from memoryconsole.models.access import Membership, Role, Scope, Token, TokenGrant, User
+from memoryconsole.models.access import Membership, Role, Scope, SignInFailure, Token, TokenGrant, User
 from memoryconsole.models.graph import Association, Entity, EntityAlias, Mention
 from memoryconsole.models.jobs import IdempotencyKey, Job
 from memoryconsole.models.records import Record, RecordNode, Session
@@ -24,6 +24,7 @@ __all__ = [
     "Role",
     "Scope",
     "Session",
+    "SignInFailure",
     "Store",
     "StoreCounter",
     "StoreSettings",

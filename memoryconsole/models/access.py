@@ -108,3 +108,17 @@ class TokenGrant(models.Model):
     class Meta:
         db_table = "mc_token_grant"
         constraints = [models.UniqueConstraint(fields=["store", "token"], name="token_grant_once")]
+
+
+class SignInFailure(models.Model):
+    """Wrong passwords lately, per (user name, address): known and unknown names are counted alike.
+
+    `key` is a digest, so that the table lists nobody's mistyped password or address.
+    """
+
+    key = models.BinaryField(max_length=32, unique=True)
+    count = models.IntegerField()
+    since = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_sign_in_failure"

@@ -101,3 +101,38 @@ def test_a_broker_that_accepts_and_never_answers_does_not_hold_the_probe(setting
         ready = Client().get("/readyz")
     assert (ready.status_code, ready.json()["broker"]) == (503, "unreachable")
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_name_is_tried_ten_times_from_one_address_and_then_waits(ada, known, monkeypatch):
+    """Known and unknown names alike, without a password being hashed; another address is not held back."""
+    from datetime import timedelta
+
+    from memoryconsole import sign_in
+    from memoryconsole.models import SignInFailure
+
+    name = ada.username if known else f"nobody-{ada.username}"
+    client = Client()
+    for _ in range(sign_in.MAX_FAILURES):
+        assert client.post("/sign-in", {"username": name, "password": "wrong"}).status_code == 200
+    refused = client.post("/sign-in", {"username": name.upper(), "password": "correct horse"})
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= sign_in.WINDOW.total_seconds()
+    elsewhere = client.post(
+        "/sign-in", {"username": name, "password": "correct horse"}, REMOTE_ADDR="192.0.2.7"
+    )
+    assert elsewhere.status_code == (302 if known else 200)
+    # After the window it may be tried again.
+    for row in SignInFailure.objects.all():
+        SignInFailure.objects.filter(pk=row.pk).update(since=row.since - timedelta(minutes=16))
+    again = Client().post("/sign-in", {"username": name, "password": "correct horse"})
+    assert again.status_code == (302 if known else 200)
+
+
+def test_signing_in_forgets_earlier_mistakes(ada):
+    for _ in range(3):
+        client = Client()
+        for _ in range(9):
+            client.post("/sign-in", {"username": ada.username, "password": "wrong"})
+        answer = client.post("/sign-in", {"username": ada.username, "password": "correct horse"})
+        assert answer.status_code == 302
