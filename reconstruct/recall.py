@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, Func, IntegerField, Model, OuterRef, Q, QuerySet, TextField, Value
-from django.db.models.functions import Left, Length
+from django.db.models import F, Func, IntegerField, Model, Q, QuerySet, TextField, Value, Window
+from django.db.models.functions import Left, Length, RowNumber
 from django.db.models.lookups import GreaterThan
 
 from memoryconsole import search
 from memoryconsole.folding import declared_key
-from memoryconsole.models import Association, Entity, EntityAlias, Record, RecordNode, Store, Summary
+from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, RecordNode, Store, Summary
 from memoryconsole.models.records import MAX_TEXT_CHARS
+from memoryconsole.models.summaries import SourceType
 from memoryconsole.scope import ReadScope
 from reconstruct.core.bundle import Cluster, bundle
 from reconstruct.core.cues import Cues, Name, expand, mentioned
@@ -40,6 +40,9 @@ from reconstruct.core.types import (
 )
 from reconstruct.core.types import Mention as CoreMention
 from reconstruct.core.walk import Reach, reach
+
+# Rows read per reached entity at most, whatever max_evidence says.
+MAX_READ = 1_000_000
 
 # Columns a core row is made of: no text, it is read later and only for kept claims.
 _RECORD_COLUMNS = (
@@ -94,7 +97,7 @@ def _names(
     """Names and aliases in scope: those standing somewhere in a folded query, or all those of some entities."""
     entities = Entity.objects.filter(scope.context(), store=store)
     # An alias is readable where it was declared, and its entity must be readable too.
-    aliases = EntityAlias.objects.filter(scope.context(), _at("entity", scope), store=store)
+    aliases = EntityAlias.objects.filter(scope.context(), _at("entity", scope.context()), store=store)
     if occurring_in is None:
         entities, aliases = entities.filter(pk__in=of), aliases.filter(entity__in=of)
     else:
@@ -107,8 +110,8 @@ def _names(
     return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
 
 
-def _at(relation: str, scope: ReadScope) -> Q:
-    """The scope's condition on the entity a foreign key leads to.
+def _at(relation: str, condition: Q) -> Q:
+    """A read scope's condition on the row that a foreign key leads to.
 
     A join on primary keys: a subquery over all readable entities is planned badly while a table has no statistics.
     """
@@ -120,8 +123,8 @@ def _at(relation: str, scope: ReadScope) -> Q:
         children = [moved(child) for child in condition.children]
         return Q.create(children, condition.connector, condition.negated)
 
-    condition: Q = moved(scope.context())
-    return condition
+    there: Q = moved(condition)
+    return there
 
 
 def _occurring(names: "QuerySet[Any]", query_key: str) -> "QuerySet[Any]":
@@ -241,7 +244,12 @@ def _graph(
 def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) -> tuple[EntityRelation, ...]:
     """Entity relations within max_hops of the starts, and those that lead one hop further."""
     both_ends = Q(subject_entity__isnull=False, object_entity__isnull=False)
-    readable = scope.context() & both_ends & _at("subject_entity", scope) & _at("object_entity", scope)
+    readable = (
+        scope.context()
+        & both_ends
+        & _at("subject_entity", scope.context())
+        & _at("object_entity", scope.context())
+    )
     relations: dict[int, EntityRelation] = {}
     known, frontier = set(starts), set(starts)
     for _ in range(max_hops + 1):
@@ -268,35 +276,31 @@ def _records(
     if not reached:
         return ()
     rows: dict[int, list[Row]] = defaultdict(list)
-    records = Record.objects.live().filter(scope.records()).exclude(pk__in=candidates.records)
-    for entity, number in _first_mentions(store, reached, records, max_evidence):
+    mentions = Mention.objects.filter(store=store, entity__in=reached)
+    records = mentions.filter(_at("record", scope.records()), record__deleted_at=None, record__isnull=False)
+    records = records.exclude(record__in=candidates.records)
+    for entity, number in _first(records, "record", max_evidence):
         rows[entity].append(Row(ref=Ref("mem", number)))
     if scope.reads_summaries:
-        summaries = Summary.objects.episodes().filter(scope.context()).exclude(pk__in=candidates.summaries)
-        for entity, number in _first_mentions(store, reached, summaries, max_evidence):
+        summaries = mentions.filter(
+            _at("summary", scope.context()), summary__deleted_at=None, summary__isnull=False
+        )
+        summaries = summaries.exclude(summary__source_type=SourceType.NODES)
+        summaries = summaries.exclude(summary__in=candidates.summaries)
+        for entity, number in _first(summaries, "summary", max_evidence):
             rows[entity].append(Row(ref=Ref("ep", number)))
     return tuple(EntityRecords(entity=entity, rows=tuple(rows[entity])) for entity in reached if rows[entity])
 
 
-def _first_mentions(
-    store: Store, entities: Sequence[int], readable: "QuerySet[Any]", max_evidence: int
-) -> "Iterable[tuple[int, int]]":
+def _first(mentions: "QuerySet[Mention]", kind: str, max_evidence: int) -> "Iterable[tuple[int, int]]":
     """(entity, number), one more per entity than max_evidence: the core counts, and sees there is more.
 
-    Entity by entity inside one statement: each is a short read of an index, also while there are no statistics.
+    A flat join, numbered per entity: whatever PostgreSQL believes about a new store, each mention is read once.
     """
-    # The entity's store, not the number itself: of a store newer than the statistics PostgreSQL expects no rows,
-    # and would read all of its mentions once per entity.
-    mentioning = readable.filter(store=OuterRef("store"), mention__entity=OuterRef("pk"))
-    # Not the bare column: its index, read in order until enough rows were mentioned, looks cheap and is not.
-    ordered = mentioning.order_by(F("number") + 0)
-    numbers = ArraySubquery(ordered.values("number")[: max_evidence + 1])
-    rows = (
-        Entity.objects.filter(store=store, pk__in=entities)
-        .annotate(numbers=numbers)
-        .values_list("pk", "numbers")
-    )
-    return ((entity, number) for entity, found in rows for number in found)
+    place = Window(RowNumber(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
+    # More than a store holds is no bound: the number must only fit what it is compared with.
+    numbered = mentions.annotate(place=place).filter(place__lte=min(max_evidence, MAX_READ) + 1)
+    return numbered.values_list("entity", f"{kind}__number")
 
 
 def _filled(records: tuple[EntityRecords, ...], rows: dict[Ref, Row]) -> tuple[EntityRecords, ...]:
