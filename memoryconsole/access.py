@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from memoryconsole.errors import NotFound, NotPermitted
 from memoryconsole.models import Membership, Role, Scope, Store, Token, User
 from memoryconsole.models.stores import StoreQuerySet
@@ -15,18 +17,19 @@ class Actor:
     token: Token | None = None
 
 
+def memberships_of(actor: Actor) -> "QuerySet[Membership]":
+    """The actor's memberships on live stores; a token's, on the stores it was granted."""
+    found = Membership.objects.filter(user=actor.user, store__deleted_at=None)
+    return found if actor.token is None else found.filter(store__grants__token=actor.token)
+
+
 def open_store(actor: Actor, public_id: str, scope: Scope) -> Store:
     """The store, when the actor may do `scope` there. One statement, the same for every store, seen or not.
 
     Raises NotFound when the store does not exist or the actor may not see it: the two cannot be told apart.
     Raises NotPermitted when the actor sees the store and lacks the scope.
     """
-    reachable = Membership.objects.select_related("store").filter(
-        user=actor.user, store__public_id=public_id, store__deleted_at=None
-    )
-    if actor.token is not None:
-        reachable = reachable.filter(store__grants__token=actor.token)
-    membership = reachable.first()
+    membership = memberships_of(actor).select_related("store").filter(store__public_id=public_id).first()
     if membership is None:
         raise NotFound("No such store")
     if scope not in scopes_of(actor, Role(membership.role)):
@@ -43,9 +46,6 @@ def scopes_of(actor: Actor, role: Role) -> frozenset[Scope]:
 
 def readable(actor: Actor) -> StoreQuerySet:
     """The stores the actor may read, as a query for list routes."""
-    memberships = Membership.objects.filter(user=actor.user)
-    if actor.token is not None:
-        if Scope.READ not in actor.token.scopes:
-            return Store.objects.none()
-        memberships = memberships.filter(store__grants__token=actor.token)
-    return Store.objects.live().filter(pk__in=memberships.values("store"))
+    if actor.token is not None and Scope.READ not in actor.token.scopes:
+        return Store.objects.none()
+    return Store.objects.live().filter(pk__in=memberships_of(actor).values("store"))

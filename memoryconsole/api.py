@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from memoryconsole import access, errors, jobs, search, shapes
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
-from memoryconsole.models import Job, Membership, Record, Scope, Store, Summary
+from memoryconsole.models import Job, Record, Scope, Store, Summary
 from memoryconsole.openapi import describe
 from memoryconsole.serializers import StrictSerializer
 from memoryconsole.services import forget, ingest, stores
@@ -236,12 +236,8 @@ class JobCancelApi(ConsoleView):
 
 def _find(actor: access.Actor, job: uuid.UUID, scope: Scope) -> Job:
     """The job, when the actor may do `scope` on its store. Raises NotFound, NotPermitted."""
-    memberships = Membership.objects.filter(user=actor.user, store__deleted_at=None)
-    if actor.token is not None:
-        memberships = memberships.filter(store__grants__token=actor.token)
-    found = (
-        Job.objects.select_related("store").filter(uuid=job, store__in=memberships.values("store")).first()
-    )
+    reachable = access.memberships_of(actor).values("store")
+    found = Job.objects.select_related("store").filter(uuid=job, store__in=reachable).first()
     if found is None:
         raise errors.NotFound("No such job")
     access.open_store(actor, found.store.public_id, scope)

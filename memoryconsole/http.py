@@ -18,6 +18,7 @@ from rest_framework.request import Request
 from memoryconsole import errors
 from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Token
+from memoryconsole.models.records import storable
 
 log = logging.getLogger(__name__)
 
@@ -124,11 +125,6 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise errors.InvalidJSON("Nested too deeply")
-
-
-def storable(text: str) -> bool:
-    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
-    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Keyset pages over rows that are ordered by their public number, newest first.
+"""Keyset pages over rows in descending order of something public: their number (newest first), a store's id.
 
-A row that comes or goes while somebody pages appears once or not at all, never twice: the position is a number, not
+A row that comes or goes while somebody pages appears once or not at all, never twice: the position is a value, not
 a count.
 """
 

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from memoryconsole.errors import Fault, InvalidParameter
+from memoryconsole.models.records import storable
 
 # Far beyond anything a contract bounds, far below what PostgreSQL's bigint holds.
 LARGEST = 2**53 - 1
@@ -106,7 +107,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         for name, values in query.lists():
             if len(values) > 1:
                 faults.append(Fault(f"?{name}", "repeated", "Given more than once."))
-            elif any(char == "\0" or "\ud800" <= char <= "\udfff" for char in name + values[0]):
+            elif not storable(name + values[0]):
                 faults.append(Fault("?", "unstorable_text", "NUL and lone surrogates cannot be stored."))
             else:
                 data[name] = _from_text(fields.get(name), values[0])

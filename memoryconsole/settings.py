@@ -199,7 +199,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # No pool: kombu's waits without end once connections to a broker that is away have used it up, and a write must
 # never hang on its message. Opening a connection to a local broker takes a millisecond.
 CELERY_BROKER_POOL_LIMIT = 0
-# visibility: longer than any task, since jobs work in leased slices (memoryconsole/jobs.py). Timeouts in seconds.
+# visibility: a message that outlives it is sent again, which a job's lease makes harmless. Timeouts in seconds.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "socket_connect_timeout": 2,

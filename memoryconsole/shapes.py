@@ -37,21 +37,26 @@ class StoreIn(StrictSerializer):
     audit = serializers.ChoiceField(choices=Audit.choices, default=Audit.REQUIRED)
 
 
+def _override(minimum: int) -> Whole:
+    """A setting's override: an integer that its column holds, or null."""
+    return Whole(min_value=minimum, max_value=2**31 - 1, allow_null=True, required=False)
+
+
 class PolicyIn(StrictSerializer):
     """Overrides by contract name; null falls back on the environment's value. Ranges are the contract's."""
 
-    default_count = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    max_count = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    forced_count = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    top_k = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    max_hops = Whole(min_value=0, allow_null=True, required=False, max_value=2**31 - 1)
-    max_evidence = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    adjacency_seconds = Whole(min_value=0, allow_null=True, required=False, max_value=2**31 - 1)
-    default_budget = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    max_budget = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    forced_budget = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
-    preview_chars = Whole(min_value=0, allow_null=True, required=False, max_value=2**31 - 1)
-    library_max = Whole(min_value=1, allow_null=True, required=False, max_value=2**31 - 1)
+    default_count = _override(1)
+    max_count = _override(1)
+    forced_count = _override(1)
+    top_k = _override(1)
+    max_hops = _override(0)
+    max_evidence = _override(1)
+    adjacency_seconds = _override(0)
+    default_budget = _override(1)
+    max_budget = _override(1)
+    forced_budget = _override(1)
+    preview_chars = _override(0)
+    library_max = _override(1)
 
 
 class StorePatch(StrictSerializer):

@@ -72,7 +72,7 @@ def _rows(store: Store, found: "tuple[search.Candidate, ...]") -> list[dict[str,
 
 
 def _episode_shape(summary: Summary) -> dict[str, Any]:
-    """An episode as a recall row: the same members as a record's, those it cannot have empty."""
+    """An episode as a recall row: what every row has, empty where an episode has none of it."""
     return {
         "ref": summary.ref,
         "content": summary.summary,

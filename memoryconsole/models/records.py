@@ -10,6 +10,11 @@ from pgvector.django import HalfVectorField
 MAX_TEXT_CHARS = 200_000
 
 
+def storable(text: str) -> bool:
+    """Whether PostgreSQL can hold the text: no NUL, no lone surrogate."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def char_length(field: str) -> Func:
     return Func(F(field), function="char_length", output_field=models.IntegerField())
 

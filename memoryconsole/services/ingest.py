@@ -182,8 +182,7 @@ def _insert(
     records = [arrival.record for arrival in arrivals]
     copy_instances(Record, records)
     counter.save(update_fields=["record", "belief_at"])
-    indexed = search.index(store, records=records, analysis=analysis, now=now)
-    if indexed.owed:
+    if search.index(store, records=records, analysis=analysis, now=now).owed:
         embed_later(store, by=by, now=now)
 
 
@@ -226,10 +225,9 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
     )
     _link_sources(summary, new, sources)
     counter.save(update_fields=["summary", "belief_at"])
-    if new.source_type != SourceType.NODES:
-        indexed = search.index(store, summaries=[summary], now=now)
-        if indexed.owed:
-            embed_later(store, by=by, now=now)
+    # Summaries of summaries are no candidates of recall.
+    if new.source_type != SourceType.NODES and search.index(store, summaries=[summary], now=now).owed:
+        embed_later(store, by=by, now=now)
     return summary
 
 
