@@ -72,9 +72,9 @@ def read_snapshot(
         cues=cues.shown(),
     )
     chosen = bundle(pool, policy.adjacency_seconds)[: policy.count.effective]
-    graph = _graph(store, scope, chosen, candidates, policy.max_hops)
+    graph, entity_keys = _graph(store, scope, chosen, candidates, policy.max_hops)
     reaches = reach(chosen, graph, policy.max_hops)
-    records = _records(store, scope, reaches, candidates, policy.max_evidence)
+    records = _records(store, scope, reaches, entity_keys, candidates, policy.max_evidence)
     items = arrange(chosen, reaches, records, pool, policy.max_evidence)
     rows, texts = _kept(store, {ref for item in items for ref in item.kept}, policy.preview_chars)
     return Snapshot(pool=pool, graph=graph, records=_filled(records, rows), texts=texts)
@@ -99,13 +99,15 @@ def _names(
     # An alias is readable where it was declared, and its entity must be readable too.
     aliases = EntityAlias.objects.filter(scope.context(), _at("entity", scope.context()), store=store)
     if occurring_in is None:
-        entities, aliases = entities.filter(pk__in=of), aliases.filter(entity__in=of)
+        entities, aliases = entities.filter(number__in=of), aliases.filter(entity__number__in=of)
     else:
         entities, aliases = _occurring(entities, occurring_in), _occurring(aliases, occurring_in)
     rows = (
         entities.order_by()
-        .values_list("pk", "name", "declared_key", Value(False))
-        .union(aliases.order_by().values_list("entity", "alias", "declared_key", Value(True)), all=True)
+        .values_list("number", "name", "declared_key", Value(False))
+        .union(
+            aliases.order_by().values_list("entity__number", "alias", "declared_key", Value(True)), all=True
+        )
     )
     return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
 
@@ -220,29 +222,39 @@ def _record_relations(store: Store, scope: ReadScope, candidates: _Candidates) -
 
 def _graph(
     store: Store, scope: ReadScope, chosen: tuple[Cluster, ...], candidates: _Candidates, max_hops: int
-) -> Graph:
-    """The declared graph around the chosen clusters: one statement for mentions, one per hop and one beyond."""
+) -> tuple[Graph, dict[int, int]]:
+    """The declared graph around the chosen clusters, and the primary keys of its entities by number.
+
+    One statement for mentions, one per hop and one beyond.
+    """
     refs = [ref for cluster in chosen for ref in cluster.refs]
+    keys_of: dict[int, int] = {}
     if not refs:
-        return Graph()
+        return Graph(), keys_of
     keys = _keys_by_kind((ref, candidates.key_of[ref]) for ref in refs)
     rows = Entity.objects.filter(
         Q(mentions__record__in=keys["mem"]) | Q(mentions__summary__in=keys["ep"]),
         scope.context(),
         store=store,
         mentions__store=store,
-    ).values_list("pk", "mentions__record", "mentions__summary")
+    ).values_list("pk", "number", "mentions__record", "mentions__summary")
     mentions = []
-    for entity, record, summary in rows:
+    for key, entity, record, summary in rows:
         ref = candidates.ref(record, summary)
         if ref is not None:
             mentions.append(CoreMention(ref=ref, entity=entity))
-    starts = {mention.entity for mention in mentions}
-    return Graph(mentions=tuple(mentions), relations=_relations(store, scope, starts, max_hops))
+            keys_of[entity] = key
+    relations = _relations(store, scope, keys_of, max_hops)
+    return Graph(mentions=tuple(mentions), relations=relations), keys_of
 
 
-def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) -> tuple[EntityRelation, ...]:
-    """Entity relations within max_hops of the starts, and those that lead one hop further."""
+def _relations(
+    store: Store, scope: ReadScope, keys_of: dict[int, int], max_hops: int
+) -> tuple[EntityRelation, ...]:
+    """Entity relations within max_hops of the known entities, and those that lead one hop further.
+
+    `keys_of` is given what lies at their ends.
+    """
     both_ends = Q(subject_entity__isnull=False, object_entity__isnull=False)
     readable = (
         scope.context()
@@ -251,49 +263,60 @@ def _relations(store: Store, scope: ReadScope, starts: set[int], max_hops: int) 
         & _at("object_entity", scope.context())
     )
     relations: dict[int, EntityRelation] = {}
-    known, frontier = set(starts), set(starts)
+    frontier = set(keys_of.values())
     for _ in range(max_hops + 1):
         if not frontier:
             break
         rows = Association.objects.filter(
             Q(subject_entity__in=frontier) | Q(object_entity__in=frontier), readable, store=store
-        ).values_list("number", "subject_entity", "predicate", "object_entity", "declared_at")
+        ).values_list(
+            "number", "predicate", "declared_at",
+            "subject_entity", "subject_entity__number", "object_entity", "object_entity__number",
+        )  # fmt: skip
         frontier = set()
-        for number, subject, predicate, object_, declared_at in rows:
+        for number, predicate, declared_at, subject_key, subject, object_key, object_ in rows:
             relations[number] = EntityRelation(
                 number=number, subject=subject, predicate=predicate, object=object_, declared_at=declared_at
             )
-            frontier |= {subject, object_} - known
-        known |= frontier
+            frontier |= {
+                key for end, key in ((subject, subject_key), (object_, object_key)) if end not in keys_of
+            }
+            keys_of |= {subject: subject_key, object_: object_key}
     return tuple(relations[number] for number in sorted(relations))
 
 
 def _records(
-    store: Store, scope: ReadScope, reaches: tuple[Reach, ...], candidates: _Candidates, max_evidence: int
+    store: Store,
+    scope: ReadScope,
+    reaches: tuple[Reach, ...],
+    entity_keys: dict[int, int],
+    candidates: _Candidates,
+    max_evidence: int,
 ) -> tuple[EntityRecords, ...]:
     """The refs of readable rows outside the pool that mention a reached entity (two statements)."""
     reached = sorted({found.entity for each in reaches for found in each.entities})
     if not reached:
         return ()
+    number_of = {entity_keys[entity]: entity for entity in reached}
     rows: dict[int, list[Row]] = defaultdict(list)
-    mentions = Mention.objects.filter(store=store, entity__in=reached)
+    mentions = Mention.objects.filter(store=store, entity__in=number_of)
     records = mentions.filter(_at("record", scope.records()), record__deleted_at=None, record__isnull=False)
     records = records.exclude(record__in=candidates.records)
-    for entity, number in _first(records, "record", max_evidence):
-        rows[entity].append(Row(ref=Ref("mem", number)))
+    for key, number in _first(records, "record", max_evidence):
+        rows[number_of[key]].append(Row(ref=Ref("mem", number)))
     if scope.reads_summaries:
         summaries = mentions.filter(
             _at("summary", scope.context()), summary__deleted_at=None, summary__isnull=False
         )
         summaries = summaries.exclude(summary__source_type=SourceType.NODES)
         summaries = summaries.exclude(summary__in=candidates.summaries)
-        for entity, number in _first(summaries, "summary", max_evidence):
-            rows[entity].append(Row(ref=Ref("ep", number)))
+        for key, number in _first(summaries, "summary", max_evidence):
+            rows[number_of[key]].append(Row(ref=Ref("ep", number)))
     return tuple(EntityRecords(entity=entity, rows=tuple(rows[entity])) for entity in reached if rows[entity])
 
 
 def _first(mentions: "QuerySet[Mention]", kind: str, max_evidence: int) -> "Iterable[tuple[int, int]]":
-    """(entity, number), one more per entity than max_evidence: the core counts, and sees there is more.
+    """(entity's key, number), one more per entity than max_evidence: the core counts, and sees there is more.
 
     A flat join, numbered per entity: whatever PostgreSQL believes about a new store, each mention is read once.
     """

@@ -2,11 +2,12 @@
 
 from memoryconsole.models.access import Membership, Role, Scope, SignInFailure, Token, TokenGrant, User
 from memoryconsole.models.graph import Association, Entity, EntityAlias, Mention
-from memoryconsole.models.jobs import IdempotencyKey, Job
+from memoryconsole.models.jobs import IdempotencyKey, Job, JobChunk
 from memoryconsole.models.records import Record, RecordNode, Session
 from memoryconsole.models.search import EmbeddingSpace, EntryVector, IndexEntry
 from memoryconsole.models.stores import Store, StoreCounter, StoreSettings
 from memoryconsole.models.summaries import Summary, SummarySource
+from memoryconsole.models.traces import LostTraces, SessionNotice, Trace
 
 __all__ = [
     "Association",
@@ -17,6 +18,8 @@ __all__ = [
     "IdempotencyKey",
     "IndexEntry",
     "Job",
+    "JobChunk",
+    "LostTraces",
     "Membership",
     "Mention",
     "Record",
@@ -24,6 +27,7 @@ __all__ = [
     "Role",
     "Scope",
     "Session",
+    "SessionNotice",
     "SignInFailure",
     "Store",
     "StoreCounter",
@@ -32,5 +36,6 @@ __all__ = [
     "SummarySource",
     "Token",
     "TokenGrant",
+    "Trace",
     "User",
 ]

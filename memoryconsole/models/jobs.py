@@ -13,7 +13,11 @@ class JobState(models.TextChoices):
 
 
 class Job(models.Model):
-    """A piece of background work with a lease: a worker that dies loses its lease, and another goes on."""
+    """A piece of background work with a lease: a worker that dies loses its lease, and another goes on.
+
+    `attempts` numbers the leases; `failures` counts those in a row that brought nothing on. `progress` is what the
+    handler needs to go on where the last committed step ended.
+    """
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, related_name="jobs")
     uuid = models.UUIDField()
@@ -24,7 +28,9 @@ class Job(models.Model):
     total = models.BigIntegerField(null=True)
     message = models.TextField(default="")
     errors = models.JSONField(default=list)
+    progress = models.JSONField(default=dict)
     attempts = models.IntegerField(default=0)
+    failures = models.IntegerField(default=0)
     created_by = models.ForeignKey("memoryconsole.User", on_delete=models.SET_NULL, null=True)
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
@@ -43,6 +49,24 @@ class Job(models.Model):
                 name="job_waiting",
                 condition=Q(state__in=["queued", "running"]),
             ),
+        ]
+
+
+class JobChunk(models.Model):
+    """A piece of the file a job reads (an import) or makes (an export), in order of `index`.
+
+    In the database, so that any worker of any host has it, and so that it goes when the store goes.
+    """
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, db_index=False)
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="chunks")
+    index = models.IntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        db_table = "mc_job_chunk"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "job", "index"], name="job_chunk_index"),
         ]
 
 

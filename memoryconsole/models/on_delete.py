@@ -2,7 +2,8 @@
 
 Django 5.2 keeps `on_delete` in Python, where a row removed below the ORM (a bulk erase, an operator's SQL) would be
 refused or leave orphans. Migrations call `write_on_delete` after they create tables, so that PostgreSQL enforces what
-the models say; a test compares every foreign key with its model.
+the models say; a test compares every foreign key with its model. Keys that are already as declared are left alone: to
+write one again reads its whole table.
 """
 
 from typing import Any
@@ -11,6 +12,8 @@ from django.db import models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 _ACTIONS = {models.CASCADE: "CASCADE", models.SET_NULL: "SET NULL"}
+# As pg_constraint writes them.
+_LETTERS = {"CASCADE": "c", "SET NULL": "n"}
 
 
 def write_on_delete(apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
@@ -27,9 +30,12 @@ def _write(schema_editor: BaseDatabaseSchemaEditor, field: Any, action: str) -> 
     target = field.remote_field.model._meta
     with connection.cursor() as cursor:
         constraints = connection.introspection.get_constraints(cursor, table)
+        cursor.execute("SELECT conname FROM pg_constraint WHERE contype = 'f' AND conrelid = %s::regclass"
+                       " AND confdeltype = %s", [table, _LETTERS[action]])  # fmt: skip
+        fitting = {name for (name,) in cursor.fetchall()}
     quote = connection.ops.quote_name
     for name, constraint in constraints.items():
-        if constraint["foreign_key"] and constraint["columns"] == [column]:
+        if constraint["foreign_key"] and constraint["columns"] == [column] and name not in fitting:
             schema_editor.execute(
                 f"ALTER TABLE {quote(table)} DROP CONSTRAINT {quote(name)},"
                 f" ADD CONSTRAINT {quote(name)} FOREIGN KEY ({quote(column)})"

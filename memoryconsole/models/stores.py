@@ -57,6 +57,8 @@ class Store(models.Model):
     name = models.CharField(max_length=100)
     language = models.CharField(max_length=16, default="english")
     audit = models.CharField(max_length=16, choices=Audit.choices, default=Audit.REQUIRED)
+    # None: the environment's value.
+    trace_days = models.IntegerField(null=True)
     # None while no embedder has ever written here.
     active_space = models.ForeignKey(
         "memoryconsole.EmbeddingSpace", on_delete=models.SET_NULL, null=True, related_name="+"
@@ -70,7 +72,12 @@ class Store(models.Model):
 
     class Meta:
         db_table = "mc_store"
-        constraints = [models.CheckConstraint(condition=Q(audit__in=Audit.values), name="store_audit_known")]
+        constraints = [
+            models.CheckConstraint(condition=Q(audit__in=Audit.values), name="store_audit_known"),
+            models.CheckConstraint(
+                condition=Q(trace_days=None) | Q(trace_days__gt=0), name="store_trace_days"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.public_id

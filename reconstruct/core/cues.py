@@ -31,17 +31,21 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cues:
-    """The entities a query mentions, by name, and the terms they add."""
+    """The entities a query mentions, by name, and the names and aliases it adds to the search as terms."""
 
-    entities: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
+    entities: tuple[Name, ...] = ()
+    added: tuple[Name, ...] = ()
     terms_omitted: int = 0
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return tuple(name.text for name in self.added)
 
     def shown(self) -> dict[str, Any] | None:
         """``trace.cues``: absent when no entity was mentioned, its members absent when empty."""
         if not self.entities:
             return None
-        shown: dict[str, Any] = {"entities": list(self.entities)}
+        shown: dict[str, Any] = {"entities": [name.text for name in self.entities]}
         if self.terms:
             shown["terms"] = list(self.terms)
         if self.terms_omitted:
@@ -91,16 +95,16 @@ def expand(query_key: str, entities: Sequence[int], names: Iterable[Name]) -> Cu
         if name.entity in by_entity:
             by_entity[name.entity].append(name)
     text = _Text(query_key)
-    shown: list[str] = []
-    terms: dict[str, str] = {}
+    shown: list[Name] = []
+    terms: dict[str, Name] = {}
     for entity in entities:
         ordered = sorted(by_entity[entity], key=lambda name: (name.alias, name.key, name.text))
-        shown.extend(name.text for name in ordered if not name.alias)
+        shown.extend(name for name in ordered if not name.alias)
         for name in ordered:
             if name.key and not any(True for _ in text.places(name.key)):
-                terms.setdefault(name.key, name.text)
-    texts = tuple(terms.values())
-    return Cues(entities=tuple(shown), terms=texts[:TERMS_MAX], terms_omitted=max(0, len(texts) - TERMS_MAX))
+                terms.setdefault(name.key, name)
+    added = tuple(terms.values())
+    return Cues(entities=tuple(shown), added=added[:TERMS_MAX], terms_omitted=max(0, len(added) - TERMS_MAX))
 
 
 class _Text:

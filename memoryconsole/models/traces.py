@@ -1,0 +1,101 @@
+"""What every contract call left behind: one trace, by refs, digests, spans and numbers, never by stored text."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+
+MAX_LABELS = 8
+
+
+class Outcome(models.TextChoices):
+    """How a call ended. `reason` says why: the contract's shortfall reason, or the error's code."""
+
+    ANSWERED = "answered"
+    EMPTY = "empty"
+    REFUSED = "refused"
+
+
+class Trace(models.Model):
+    """One call of a read contract. Append-only (a trigger), pruned by retention.
+
+    `request`: the body as it was sent. `policy`: the settings in force and whose they were. `seen`: what the answer
+    was made of; `told`: what was decided; both as the operation's own floor writes them. `stages`: [name,
+    microseconds], in order, their sum being `duration_us`. `digest`: of the answer without its notices. `quoted`: the
+    rows in the answer, as `row_key` writes them. `core`: which version of the pure core decided.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    store = models.ForeignKey(
+        "memoryconsole.Store", on_delete=models.CASCADE, related_name="traces", db_index=False
+    )
+    operation = models.TextField()
+    outcome = models.TextField(choices=Outcome.choices)
+    reason = models.TextField(default="")
+    degraded = models.BooleanField(default=False)
+    asked_at = models.DateTimeField()
+    user = models.ForeignKey("memoryconsole.User", on_delete=models.SET_NULL, null=True, related_name="+")
+    token = models.ForeignKey("memoryconsole.Token", on_delete=models.SET_NULL, null=True, related_name="+")
+    request_id = models.TextField()
+    agent_run = models.TextField(default="")
+    traceparent = models.TextField(default="")
+    labels = ArrayField(models.TextField(), default=list)
+    rerun_of = models.UUIDField(null=True)
+    core = models.TextField()
+    request = models.JSONField()
+    policy = models.JSONField(default=dict)
+    seen = models.JSONField(default=dict)
+    told = models.JSONField(default=dict)
+    notices = models.JSONField(default=dict)
+    stages = models.JSONField(default=list)
+    duration_us = models.BigIntegerField()
+    digest = models.BinaryField(max_length=32)
+    quoted = ArrayField(models.BigIntegerField(), default=list)
+
+    class Meta:
+        db_table = "mc_trace"
+        constraints = [
+            models.CheckConstraint(condition=Q(outcome__in=Outcome.values), name="trace_outcome_known"),
+            models.CheckConstraint(
+                condition=Q(labels__len__lte=MAX_LABELS) | Q(labels__len=None), name="trace_labels_few"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["store", "asked_at", "id"], name="trace_newest"),
+            # Which traces quoted a row. With its pending list: traces are written far more often than asked for.
+            GinIndex(fields=["store", "quoted"], name="trace_quoted"),
+        ]
+
+
+def row_key(kind: str, number: int) -> int:
+    """A row's ref as one number, as `Trace.quoted` holds it: even for records, odd for summaries."""
+    return number * 2 + (kind == "ep")
+
+
+class LostTraces(models.Model):
+    """How many answers of a store left no trace although they should have (`audit` is `best_effort`)."""
+
+    store = models.OneToOneField(
+        "memoryconsole.Store", on_delete=models.CASCADE, primary_key=True, related_name="lost_traces"
+    )
+    count = models.BigIntegerField(default=0)
+    last_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_lost_traces"
+
+
+class SessionNotice(models.Model):
+    """A notice that a caller's session has heard. `session` is the digest of (actor, session key)."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, db_index=False)
+    session = models.BinaryField(max_length=16)
+    heard = ArrayField(models.TextField(), default=list)
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "mc_session_notice"
+        constraints = [models.UniqueConstraint(fields=["store", "session"], name="session_notice_once")]
+        indexes = [models.Index(fields=["store", "at"], name="session_notice_oldest")]
