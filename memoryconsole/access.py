@@ -44,6 +44,12 @@ def scopes_of(actor: Actor, role: Role) -> frozenset[Scope]:
     return role.scopes & {Scope(scope) for scope in actor.token.scopes}
 
 
+def scopes_on(actor: Actor, store: Store) -> frozenset[Scope]:
+    """What the actor may do on a store; nothing on one they do not see."""
+    membership = memberships_of(actor).filter(store=store).first()
+    return frozenset() if membership is None else scopes_of(actor, Role(membership.role))
+
+
 def readable(actor: Actor) -> StoreQuerySet:
     """The stores the actor may read, as a query for list routes."""
     if actor.token is not None and Scope.READ not in actor.token.scopes:

@@ -9,12 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memoryconsole import access, errors, jobs, search, shapes
+from memoryconsole.declare_api import declared_by
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Job, Record, Scope, Store, Summary
 from memoryconsole.openapi import describe
 from memoryconsole.serializers import StrictSerializer
-from memoryconsole.services import forget, ingest, stores
+from memoryconsole.services import forget, ingest, stores, transfer
+from memoryconsole.services.graph import with_names
 from memoryconsole.services.reading import record_details, summary_details
 from memoryconsole.times import read_stamp
 from memoryconsole.views import ConsoleView
@@ -100,14 +102,14 @@ class RecordsApi(ConsoleView):
         """List records, newest number first."""
         query = self.read_query(shapes.RecordFilters)
         opened = self.open_store(store)
-        rows = _filtered(opened, query).select_related("session")
+        rows = filtered_records(opened, query).select_related("session")
         found, cursor = page(rows, query, list="records", store=opened.pk)
         return Response({"results": [shapes.record_shape(row) for row in found], "next_cursor": cursor})
 
     @describe(
         "store_records",
         201,
-        "one {ref, created, version_of?} a row",
+        "one {ref, created, version_of?, nodes?, associations?} a row",
         request=shapes.RecordsIn,
         repeatable=True,
     )
@@ -116,11 +118,21 @@ class RecordsApi(ConsoleView):
         rows = [shapes.new_record(row) for row in self.read_body(shapes.RecordsIn)["records"]]
         opened = self.open_store(store)
 
+        riding = any(row.associations is not None for row in rows)
+        may_declare = riding and Scope.DECLARE in access.scopes_on(self.actor, opened)
+
         def effect() -> tuple[int, dict[str, Any]]:
-            stored = ingest.store_records(opened, rows, by=self.actor.user, now=timezone.now())
+            stored = ingest.store_records(
+                opened,
+                rows,
+                by=self.actor.user,
+                declared_by=declared_by(self.actor) if may_declare else None,
+                now=timezone.now(),
+            )
             return 201, {"records": [_stored_shape(result) for result in stored]}
 
         status, body = once(request, self.actor, opened, "records", effect)
+        with_names(opened, [row["associations"] for row in body["records"] if "associations" in row])
         return Response(body, status=status)
 
 
@@ -128,10 +140,16 @@ def _stored_shape(result: ingest.StoredRecord) -> dict[str, Any]:
     shape: dict[str, Any] = {"ref": result.ref, "created": result.created}
     if result.version_of is not None:
         shape["version_of"] = result.version_of
+    if result.nodes_queued:
+        shape["nodes"] = {"status": "queued"}
+    if result.associations is not None:
+        # Kept for repeated requests: without texts.
+        shape["associations"] = result.associations.shape(names=False)
     return shape
 
 
-def _filtered(store: Store, query: dict[str, Any]) -> QuerySet[Record]:
+def filtered_records(store: Store, query: dict[str, Any]) -> QuerySet[Record]:
+    """The live records that pass the filters of a RecordFilters."""
     rows = Record.objects.live().filter(store=store)
     for name in ("project_id", "channel", "source_id", "message_id"):
         if name in query:
@@ -212,13 +230,14 @@ class SummaryApi(ConsoleView):
 
 
 class JobApi(ConsoleView):
-    # The job's own store is looked up; see `_find`.
+    # The job's own store is looked up; see `find_job`.
     scopes = {"GET": Scope.READ}
 
     @describe("read_job", 200, "{state, done, total, message, errors}")
     def get(self, request: Request, job: uuid.UUID) -> Response:
         """How a job stands."""
-        return Response(shapes.job_shape(_find(self.actor, job, Scope.READ)))
+        found = find_job(self.actor, job, Scope.READ)
+        return Response(shapes.job_shape(found, has_file=transfer.has_file(found)))
 
 
 class JobCancelApi(ConsoleView):
@@ -228,13 +247,13 @@ class JobCancelApi(ConsoleView):
     def post(self, request: Request, job: uuid.UUID) -> Response:
         """Cancel a job that has not ended. Ended ones stay as they are, and so do those that must finish."""
         self.read_body(StrictSerializer)
-        found = _find(self.actor, job, Scope.OPERATE)
+        found = find_job(self.actor, job, Scope.OPERATE)
         jobs.cancel(found, now=timezone.now())
         found.refresh_from_db()
         return Response(shapes.job_shape(found))
 
 
-def _find(actor: access.Actor, job: uuid.UUID, scope: Scope) -> Job:
+def find_job(actor: access.Actor, job: uuid.UUID, scope: Scope) -> Job:
     """The job, when the actor may do `scope` on its store. Raises NotFound, NotPermitted."""
     reachable = access.memberships_of(actor).values("store")
     found = Job.objects.select_related("store").filter(uuid=job, store__in=reachable).first()

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
+
+from memoryconsole.divide import CharacterWindow, Window
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +29,11 @@ PROBES = (
     "城の鍵はどこですか",
     "def total(rows): return sum(row.amount for row in rows)",
 )
+
+# A model that takes the mean of all its tokens reads any length, and the longer the text, the less its vector says
+# of any part of it. Such a text is divided at this many code points: several quotes of 500 (contract: reconstruct
+# A.6, recommended where no model says where its window closes).
+WINDOW_CHARS = 1_800
 
 
 class EmbeddingFailed(Exception):
@@ -47,6 +54,19 @@ class Embedder(Protocol):
     @property
     def fingerprint(self) -> str: ...
     def embed(self, texts: Sequence[str]) -> Sequence[Vector | None]: ...
+
+
+@runtime_checkable
+class Windowed(Protocol):
+    """A model that reads only the beginning of a long text, and can say how much."""
+
+    @property
+    def window(self) -> Window: ...
+
+
+def window_of(model: Embedder | None) -> Window:
+    """How much of a text the model reads: its own window where it has one, else WINDOW_CHARS."""
+    return model.window if isinstance(model, Windowed) else CharacterWindow(WINDOW_CHARS)
 
 
 def current() -> Embedder | None:

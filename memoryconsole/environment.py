@@ -108,6 +108,12 @@ VARIABLES = (
         "MEMORYCONSOLE_EMBEDDER", one_of("wordllama", "none"), "wordllama", "what turns texts into vectors"
     ),
     Variable("MEMORYCONSOLE_MAX_BODY_BYTES", whole(1024), 8 * 1024 * 1024, "largest request body"),
+    Variable(
+        "MEMORYCONSOLE_TRACE_DAYS", whole(1, 36500), 90, "days a trace is kept, where a store does not say otherwise"
+    ),
+    Variable(
+        "MEMORYCONSOLE_MAX_IMPORT_BYTES", whole(1024), 256 * 1024 * 1024, "largest file that can be imported"
+    ),
     Variable("MEMORYCONSOLE_LOG_LEVEL", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "log level"),
     *(
         Variable(f"MEMORYCONSOLE_RECONSTRUCT_{v.name.upper()}", v.read, v.default, v.meaning)

@@ -15,7 +15,9 @@ class Fault:
 
 
 class ConsoleError(Exception):
-    """The root of every error a caller may see. `extensions` are further members of the problem body."""
+    """The root of every error a caller may see. `extensions` are further members of the problem body; `context` is
+    what a trace keeps of it beside the body.
+    """
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -30,12 +32,14 @@ class ConsoleError(Exception):
         errors: Sequence[Fault] = (),
         headers: Mapping[str, str] | None = None,
         extensions: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(detail or self.title)
         self.detail = detail or self.title
         self.errors = tuple(errors)
         self.headers = {**self.always, **(headers or {})}
         self.extensions = dict(extensions or {})
+        self.context = dict(context or {})
 
     def body(self, instance: str) -> dict[str, Any]:
         """The problem object. `instance` names this occurrence: the request id."""
@@ -76,6 +80,12 @@ class NotPermitted(ConsoleError):
     status, code, title = 403, "not_permitted", "This needs a scope you do not have"
 
 
+class FormNotTrusted(NotPermitted):
+    """A form without the token that proves that it came from a page of ours."""
+
+    title = "This form could not be taken"
+
+
 class NotFound(ConsoleError):
     status, code, title = 404, "not_found", "Nothing here"
 
@@ -110,6 +120,11 @@ class StoreSettingsInvalid(ConsoleError):
         "store_settings_invalid",
         "This store's settings exceed what the operator allows",
     )
+
+
+class AuditUnavailable(ConsoleError):
+    status, code, title = 503, "audit_unavailable", "This store answers only what it can keep a trace of"
+    always = {"Retry-After": "5"}
 
 
 class Unavailable(ConsoleError):

@@ -170,7 +170,7 @@ def problem(error: errors.ConsoleError) -> JsonResponse:
 
 def problem_response(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
     """DRF's exception handler: every error in the one shape. What we do not know stays an error (500, logged)."""
-    error = _as_console_error(exception)
+    error = as_console_error(exception)
     if error is None:
         return None
     extensions = getattr(context.get("view"), "problem_extensions", None)
@@ -179,7 +179,8 @@ def problem_response(exception: Exception, context: Mapping[str, Any]) -> HttpRe
     return problem(error)
 
 
-def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
+def as_console_error(exception: Exception) -> errors.ConsoleError | None:
+    """What a caller may be told of an exception; None for what we do not know."""
     if isinstance(exception, errors.ConsoleError):
         return exception
     if isinstance(exception, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
@@ -201,17 +202,27 @@ def _as_console_error(exception: Exception) -> errors.ConsoleError | None:
     return None
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """The site's 404: a problem under /api, a page elsewhere."""
+def refusal(request: HttpRequest, error: errors.ConsoleError) -> HttpResponse:
+    """An error outside of any view: a problem under /api, a page elsewhere."""
     from memoryconsole.pages import error_page
 
-    if request.path.startswith("/api/"):
-        return problem(errors.NotFound())
-    return error_page(request, errors.NotFound())
+    return problem(error) if request.path.startswith("/api/") else error_page(request, error)
 
 
-# Connection exceptions, operator intervention (restarts), and too many connections: the rest is a fault of ours.
-OUTAGES = ("08", "57P", "53300")
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The site's 404."""
+    return refusal(request, errors.NotFound())
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The site's 403 for a form without its token: an old page, or another site that sent it."""
+    detail = "The page it was on is from before you signed in, or cookies are blocked. Open it anew and send it again."
+    return refusal(request, errors.FormNotTrusted(detail))
+
+
+# Connection exceptions, operator intervention (restarts), no disk or connections left, a lock that did not come free:
+# the rest is a fault of ours.
+OUTAGES = ("08", "57P", "53", "55P03")
 
 
 def _is_outage(fault: Exception) -> bool:
@@ -231,8 +242,4 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The site's 500. The traceback is in the log, under the request id the answer carries."""
-    from memoryconsole.pages import error_page
-
-    if request.path.startswith("/api/"):
-        return problem(errors.ConsoleError())
-    return error_page(request, errors.ConsoleError())
+    return refusal(request, errors.ConsoleError())

@@ -19,12 +19,20 @@ Answer = tuple[int, dict[str, Any]]
 
 
 def once(
-    request: Request, actor: Actor, store: Store | None, route: str, effect: Callable[[], Answer]
+    request: Request,
+    actor: Actor,
+    store: Store | None,
+    route: str,
+    effect: Callable[[], Answer],
+    *,
+    digest: bytes | None = None,
 ) -> Answer:
     """Run `effect` and keep its answer under the request's key, in one transaction; or give the kept one.
 
     Two requests with one key at the same time: the second waits for the first. Without a key the effect just runs.
-    The answer must hold no stored text. Raises IdempotencyConflict when the key was used with another body,
+    The answer must hold no stored text. `digest`: the body's SHA-256, where the body is no JSON.
+
+    Raises IdempotencyConflict when the key was used with another body,
     InvalidParameter for a key that cannot be one.
     """
     key = request.headers.get("Idempotency-Key")
@@ -35,7 +43,8 @@ def once(
             "Idempotency-Key must be 1 to 255 printable characters",
             errors=[Fault("Idempotency-Key", "invalid", "1 to 255 printable characters")],
         )
-    digest = _digest(request.data)
+    if digest is None:
+        digest = _digest(request.data)
     with transaction.atomic():
         mine, kept = _claim(store, actor, route, key, digest)
         if not mine:

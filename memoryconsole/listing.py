@@ -1,4 +1,4 @@
-"""Keyset pages over rows in descending order of something public: their number (newest first), a store's id.
+"""Keyset pages over rows in descending order of something public: their number (newest first), a store's id, a time.
 
 A row that comes or goes while somebody pages appears once or not at all, never twice: the position is a value, not
 a count.
@@ -24,22 +24,41 @@ class PageIn(StrictSerializer):
 
 
 def page(
-    rows: "models.QuerySet[Row]", query: dict[str, Any], *, order: str = "number", **bound: Any
+    rows: "models.QuerySet[Row]",
+    query: dict[str, Any],
+    *,
+    order: str | tuple[str, str] = "number",
+    **bound: Any,
 ) -> tuple[list[Row], str | None]:
-    """One page of `rows` by descending `order`, and the cursor of the next (None at the end).
+    """One page of `rows` by descending `order` (one field, or two where the first may tie), and the cursor of the
+    next (None at the end).
 
     `query` is a PageIn with the list's filters; a cursor is good for exactly these filters and `bound`.
     Raises InvalidCursor.
     """
     filters = {name: value for name, value in query.items() if name not in ("limit", "cursor")}
     bound = bound | filters
+    fields = (order,) if isinstance(order, str) else order
     if "cursor" in query:
-        position = read_cursor(query["cursor"], **bound)
-        if not isinstance(position, int | str):
-            raise InvalidCursor()
-        rows = rows.filter(**{f"{order}__lt": position})
+        rows = rows.filter(_beyond(fields, read_cursor(query["cursor"], **bound)))
     limit = query["limit"]
-    found = list(rows.order_by(f"-{order}")[: limit + 1])
+    found = list(rows.order_by(*(f"-{name}" for name in fields))[: limit + 1])
     if len(found) <= limit:
         return found, None
-    return found[:limit], write_cursor(getattr(found[limit - 1], order), **bound)
+    last = found[limit - 1]
+    return found[:limit], write_cursor([_plain(getattr(last, name)) for name in fields], **bound)
+
+
+def _beyond(fields: tuple[str, ...], position: Any) -> models.Q:
+    """The rows after a position: below its first field, or tied there and below its second. Raises InvalidCursor."""
+    if not isinstance(position, list) or len(position) != len(fields):
+        raise InvalidCursor()
+    first, *others = fields
+    beyond = models.Q(**{f"{first}__lt": position[0]})
+    for name, value in zip(others, position[1:], strict=True):
+        beyond |= models.Q(**{first: position[0], f"{name}__lt": value})
+    return beyond
+
+
+def _plain(value: Any) -> int | str:
+    return value if isinstance(value, int) else str(value)

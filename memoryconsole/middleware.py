@@ -1,14 +1,19 @@
-"""What every request carries: an id, in the answer and in each log line."""
+"""What every request carries: an id, in the answer and in each log line; and what none may carry, too large a form."""
 
 import json
 import logging
 import re
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+
+from memoryconsole.errors import BodyTooLarge
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
@@ -20,6 +25,14 @@ def current_request_id() -> str:
     return _request_id.get()
 
 
+_STARTED = "memoryconsole.started_ns"
+
+
+def started_ns(request: HttpRequest) -> int:
+    """When the request came in, by the clock that traces count with (`time.perf_counter_ns`)."""
+    return int(request.META[_STARTED])
+
+
 class RequestIdMiddleware:
     """Gives the request an id (the caller's X-Request-Id when acceptable) and sends it back."""
 
@@ -29,11 +42,45 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         given = request.headers.get("X-Request-Id", "")
         request_id = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
+        # A trace counts its time from here.
+        request.META[_STARTED] = time.perf_counter_ns()
         # Left standing afterwards: Django logs a refused request once the middleware is through.
         _request_id.set(request_id)
         response = self.get_response(request)
         response["X-Request-Id"] = request_id
         return response
+
+
+# What Django reads to its end, and puts on disk, as soon as anything looks for a field: the CSRF check does.
+_FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
+
+
+class FormSizeMiddleware:
+    """Refuses a form larger than `MAX_BODY_BYTES` before anything reads it (413), signed in or not.
+
+    Views with a true `takes_files` have a limit of their own. Other bodies pass: their parser stops at the limit.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> HttpResponse | None:
+        from memoryconsole.http import refusal
+
+        if request.content_type not in _FORMS or _takes_files(view):
+            return None
+        if int(request.META.get("CONTENT_LENGTH") or 0) <= settings.MAX_BODY_BYTES:
+            return None
+        return refusal(request, BodyTooLarge(f"At most {settings.MAX_BODY_BYTES} bytes"))
+
+
+def _takes_files(view: Callable[..., Any]) -> bool:
+    return bool(getattr(getattr(view, "view_class", view), "takes_files", False))
 
 
 class RequestIdFilter(logging.Filter):

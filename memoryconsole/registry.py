@@ -3,8 +3,16 @@
 A floor registers when its app is ready. Readers ask by name; an unknown name is a programming error.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    # Floors register while the apps are still loading: the models are not there yet.
+    from memoryconsole.models import Store, Trace
+    from memoryconsole.traces import Laps, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +29,51 @@ Policy = Mapping[str, int | None]
 PolicyCheck = Callable[[Policy, Policy], Sequence[PolicyFault]]
 
 _policy_checks: dict[str, PolicyCheck] = {}
+
+
+class Replayed(NamedTuple):
+    """An answer decided again from a trace: its body, and what was decided, as `Trace.told` has it."""
+
+    body: dict[str, Any]
+    told: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A read contract, as the audit layer, the console and MCP see it.
+
+    `core`: the version of the pure core that decides. `parse`: a JSON body to whatever `run` takes (raises
+    InvalidParameter). `run`: (store, parsed, settings for this call alone, stopwatch). `replay`: the core once more
+    over what the trace holds (raises NotReplayable). `why`: (store, trace, ref) to the bound that kept the row out.
+    `ranked`: the refs of a trace's answer, best first. `story`: (trace that was not refused, how many rows of each
+    list) to what the template `traces/story_<name>.html` tells of it: only the floor that wrote `seen` and `told` can
+    read them.
+    """
+
+    name: str
+    core: str
+    parse: Callable[[Any], Any]
+    run: Callable[[Store, Any, Policy, Laps], Told]
+    replay: Callable[[Store, Trace], Replayed]
+    why: Callable[[Store, Trace, str], dict[str, Any]]
+    ranked: Callable[[Trace], list[str]]
+    story: Callable[[Trace, int], dict[str, Any]]
+
+
+_operations: dict[str, Operation] = {}
+
+
+def register_operation(operation: Operation) -> None:
+    _operations[operation.name] = operation
+
+
+def operation(name: str) -> Operation:
+    """Raises KeyError for an operation nobody registered."""
+    return _operations[name]
+
+
+def operation_names() -> list[str]:
+    return sorted(_operations)
 
 
 def register_policy_check(name: str, check: PolicyCheck) -> None:

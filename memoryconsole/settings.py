@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "memoryconsole.middleware.FormSizeMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -86,6 +87,10 @@ TEMPLATES = [
 ]
 
 
+# A bulk write holds its store's counter for about a second.
+LOCK_TIMEOUT_MS = 5000
+
+
 def _database() -> dict[str, Any]:
     from psycopg.conninfo import conninfo_to_dict
 
@@ -97,6 +102,8 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured("DATABASE_URL is not a PostgreSQL connection address") from fault
     known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     options = {key: value for key, value in parts.items() if key not in known}
+    # A statement that waits for a lock gives up and is answered 503: one locked table must not hold every thread.
+    options["options"] = f"-c lock_timeout={LOCK_TIMEOUT_MS} {options.get('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{django: parts.get(ours, "") or "" for ours, django in known.items()},
@@ -138,6 +145,7 @@ SECURE_SSL_REDIRECT = ENVIRONMENT["MEMORYCONSOLE_HTTPS"]
 SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # asked from inside, without TLS
 SECURE_HSTS_SECONDS = 31_536_000 if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENVIRONMENT["MEMORYCONSOLE_HTTPS"] else None
+CSRF_FAILURE_VIEW = "memoryconsole.http.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 CONTENT_SECURITY_POLICY = {
@@ -157,6 +165,8 @@ CONTENT_SECURITY_POLICY = {
 # The body limit is enforced by the JSON parser (413 with a problem body); Django's own stays above it.
 MAX_BODY_BYTES = ENVIRONMENT["MEMORYCONSOLE_MAX_BODY_BYTES"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES + 1
+# Files for imports are never in memory as a whole, so they may be larger.
+MAX_IMPORT_BYTES = ENVIRONMENT["MEMORYCONSOLE_MAX_IMPORT_BYTES"]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -208,10 +218,16 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "memoryconsole.tasks.sweep_jobs", "schedule": 15.0, "options": {"expires": 15}},
+    "prune-traces": {
+        "task": "memoryconsole.tasks.prune_traces",
+        "schedule": 3600.0,
+        "options": {"expires": 3600},
+    },
 }
 
 EMBEDDER = ENVIRONMENT["MEMORYCONSOLE_EMBEDDER"]
 RECONSTRUCT = reconstruct_policy(ENVIRONMENT)
+TRACE_DAYS = ENVIRONMENT["MEMORYCONSOLE_TRACE_DAYS"]
 
 LOGGING = {
     "version": 1,

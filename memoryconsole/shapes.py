@@ -63,6 +63,7 @@ class StorePatch(StrictSerializer):
     name = Text(max_length=100, allow_blank=False, required=False, validators=[not_blank])
     language = serializers.ChoiceField(choices=LANGUAGES, required=False)
     audit = serializers.ChoiceField(choices=Audit.choices, required=False)
+    trace_days = Whole(min_value=1, max_value=36_500, allow_null=True, required=False)
     settings = PolicyIn(required=False)
 
 
@@ -87,6 +88,8 @@ class RecordIn(StrictSerializer):
     tool_name = Text(default="")
     tool_calls = Items(child=Members(), required=False, max_length=1000)
     conversation_id = Text(default="", max_length=1000)
+    # Judged item by item: the record is stored whatever rides on it (contract: reconstruct J).
+    associations = serializers.JSONField(required=False, allow_null=True)
 
     def validate_tool_calls(self, calls: list[Any]) -> list[Any]:
         if len(json.dumps(calls, ensure_ascii=False)) > MAX_TOOL_CALLS_CHARS:
@@ -175,6 +178,7 @@ def new_record(row: dict[str, Any]) -> NewRecord:
         tool_name=row["tool_name"],
         tool_calls=row.get("tool_calls"),
         conversation_id=row["conversation_id"],
+        associations=row.get("associations"),
     )
 
 
@@ -188,6 +192,7 @@ def store_shape(store: Store, *, overrides: dict[str, int] | None = None) -> dic
         "name": store.name,
         "language": store.language,
         "audit": store.audit,
+        "trace_days": store.trace_days,
         "version": store.version,
         "created_at": write_stamp(store.created_at),
     }
@@ -235,7 +240,8 @@ def summary_shape(summary: Summary) -> dict[str, Any]:
     }
 
 
-def job_shape(job: Job) -> dict[str, Any]:
+def job_shape(job: Job, *, has_file: bool = False) -> dict[str, Any]:
+    """A job as its owner sees it. `has_file`: an export's file can be downloaded."""
     return {
         "id": str(job.uuid),
         "kind": job.kind,
@@ -244,6 +250,9 @@ def job_shape(job: Job) -> dict[str, Any]:
         "total": job.total,
         "message": job.message,
         "errors": job.errors,
+        "name": job.arguments.get("name", ""),
+        "counts": job.progress.get("counts", {}),
+        "file": f"/api/v1/jobs/{job.uuid}/file" if has_file else None,
         "created_at": write_stamp(job.created_at),
         "finished_at": write_stamp(job.finished_at) if job.finished_at else None,
     }

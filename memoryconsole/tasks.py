@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryconsole import jobs
 from memoryconsole.models import IdempotencyKey
+from memoryconsole.services import tracing, transfer
 
 # Long enough for any client's retries, short enough that the table stays small (`docs/api.md`).
 IDEMPOTENCY_KEPT = timedelta(days=7)
@@ -21,4 +22,11 @@ def run_job(job_pk: int) -> None:
 def sweep_jobs() -> None:
     now = timezone.now()
     jobs.sweep(now=now)
+    transfer.drop_files(now=now)
+    jobs.drop_ended(now=now)
     IdempotencyKey.objects.filter(created_at__lt=now - IDEMPOTENCY_KEPT).delete()
+
+
+@shared_task
+def prune_traces() -> None:
+    tracing.prune(now=timezone.now())

@@ -6,6 +6,7 @@ urlpatterns = [
     path("api/v1/", include("memoryconsole.api_urls")),
     path("api/v1/", include("reconstruct.urls")),
     path("", include("memoryconsole.page_urls")),
+    path("", include("reconstruct.page_urls")),
 ]
 
 handler400 = "memoryconsole.http.bad_request"

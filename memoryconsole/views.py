@@ -2,12 +2,17 @@
 
 from typing import Any, ClassVar
 
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from memoryconsole import audit
 from memoryconsole.access import Actor, open_store
 from memoryconsole.errors import ConsoleError, NotAuthenticated
+from memoryconsole.middleware import current_request_id, started_ns
 from memoryconsole.models import Scope, Store, Token, User
 from memoryconsole.serializers import StrictSerializer
+from memoryconsole.traces import Caller, Laps
 
 
 class ConsoleView(APIView):
@@ -40,3 +45,23 @@ class ConsoleView(APIView):
     def problem_extensions(self, error: ConsoleError) -> dict[str, Any]:
         """Further members this route's contract wants in a refusal."""
         return {}
+
+
+class ContractView(ConsoleView):
+    """The base of the read contracts' views: each call is answered through the audit layer and leaves a trace."""
+
+    scopes = {"POST": Scope.READ}
+    operation: ClassVar[str]
+
+    def answer(self, request: Request, store: str) -> Response:
+        told = audit.answer(
+            audit.Call(
+                operation=self.operation,
+                actor=self.actor,
+                store=store,
+                body=lambda: request.data,
+                caller=Caller.of(request.headers, current_request_id()),
+                laps=Laps(started_ns(request)),
+            )
+        )
+        return Response(told.body, headers=told.headers)

@@ -8,29 +8,58 @@ from rest_framework.response import Response
 from memoryconsole.errors import ConsoleError
 from memoryconsole.models import Scope
 from memoryconsole.openapi import describe
-from memoryconsole.views import ConsoleView
-from reconstruct import services
-from reconstruct.serializers import RecallIn, ReconstructIn, recall_ask, reconstruct_ask
+from memoryconsole.views import ConsoleView, ContractView
+from reconstruct.contents import get_contents
+from reconstruct.serializers import ContentsIn, RecallIn, ReconstructIn, TraverseIn, traverse_ask
+from reconstruct.traverse import traverse
 
 
-class ReconstructApi(ConsoleView):
-    scopes = {"POST": Scope.READ}
+class ReconstructApi(ContractView):
+    operation = "reconstruct"
 
     @describe("reconstruct", 200, "the contract's object", request=ReconstructIn)
     def post(self, request: Request, store: str) -> Response:
         """Recall items: stored rows selected, ordered and given roles, every quote verbatim."""
-        ask = reconstruct_ask(self.read_body(ReconstructIn))
-        return Response(services.reconstruct(self.open_store(store), ask))
+        return self.answer(request, store)
 
     def problem_extensions(self, error: ConsoleError) -> dict[str, Any]:
         return {"ok": False, "error": error.detail, "items": [], "returned_count": 0}
 
 
-class RecallApi(ConsoleView):
-    scopes = {"POST": Scope.READ}
+class RecallApi(ContractView):
+    operation = "recall"
 
     @describe("recall", 200, "{results, gate_fallback?, advisory?}", request=RecallIn)
     def post(self, request: Request, store: str) -> Response:
         """The candidate rows for a query, best first."""
-        ask = recall_ask(self.read_body(RecallIn))
-        return Response(services.recall(self.open_store(store), ask))
+        return self.answer(request, store)
+
+
+class ContentsApi(ConsoleView):
+    scopes = {"POST": Scope.READ}
+
+    @describe(
+        "get_contents",
+        200,
+        "{items, missing, count, unresolved?, deferred?, budget_chars?}",
+        request=ContentsIn,
+    )
+    def post(self, request: Request, store: str) -> Response:
+        """Stored texts by ref, whole or in part, as much as one answer holds."""
+        refs = self.read_body(ContentsIn)["refs"]
+        return Response(get_contents(self.open_store(store), refs))
+
+    def problem_extensions(self, error: ConsoleError) -> dict[str, Any]:
+        return {"ok": False, "error": error.detail}
+
+
+class TraverseApi(ConsoleView):
+    scopes = {"POST": Scope.READ}
+
+    @describe(
+        "traverse", 200, "{entities, relations, bounds, entities_omitted?, reason?}", request=TraverseIn
+    )
+    def post(self, request: Request, store: str) -> Response:
+        """The entities within some hops of a named one, and the relations between them."""
+        ask = traverse_ask(self.read_body(TraverseIn))
+        return Response(traverse(self.open_store(store), ask))

@@ -6,28 +6,33 @@ whose texts (`arrange`). The number of statements depends on max_hops, never on 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, Model, Q, QuerySet, TextField, Value, Window
+from django.db.models import F, Func, IntegerField, Q, QuerySet, TextField, Value, Window
 from django.db.models.functions import Left, Length, RowNumber
 from django.db.models.lookups import GreaterThan
 
 from memoryconsole import search
 from memoryconsole.folding import declared_key
-from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, RecordNode, Store, Summary
+from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Store, Summary
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.summaries import SourceType
+from memoryconsole.nodes import Model
 from memoryconsole.scope import ReadScope
+from memoryconsole.search.vectors import Whole, quantize
+from memoryconsole.traces import Laps, NotReplayable
 from reconstruct.core.bundle import Cluster, bundle
 from reconstruct.core.cues import Cues, Name, expand, mentioned
 from reconstruct.core.policy import decide
-from reconstruct.core.structure import arrange
+from reconstruct.core.structure import Item, arrange
 from reconstruct.core.types import (
     Context,
     EntityRecords,
     EntityRelation,
     Graph,
+    Kind,
     Pool,
     RecordRelation,
     Ref,
@@ -40,34 +45,59 @@ from reconstruct.core.types import (
 )
 from reconstruct.core.types import Mention as CoreMention
 from reconstruct.core.walk import Reach, reach
+from reconstruct.texts import Beginning, stored_texts
 
 # Rows read per reached entity at most, whatever max_evidence says.
 MAX_READ = 1_000_000
 
 # Columns a core row is made of: no text, it is read later and only for kept claims.
 _RECORD_COLUMNS = (
-    "number", "project_id", "channel", "message_id", "source_type", "source_id", "timestamp", "instant",
+    "number", "project_id", "channel", "message_id", "source_type", "source_id", "timestamp", "instant", "digest",
 )  # fmt: skip
 _SUMMARY_COLUMNS = (
-    "number", "project_id", "channel", "start", "created_at", "earliest_at", "latest_at",
+    "number", "project_id", "channel", "start", "created_at", "earliest_at", "latest_at", "digest",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What was read for one reconstruction: the core's snapshot, and what an audit needs beside it.
+
+    `digests`: of the stored text of every candidate and every kept row.
+    """
+
+    snapshot: Snapshot
+    found: search.Candidates
+    cues: Cues
+    digests: dict[Ref, bytes]
 
 
 def read_snapshot(
-    store: Store, query: search.Query, request: Request, settings: Settings, scope: ReadScope, *, deep: bool
-) -> Snapshot:
+    store: Store,
+    query: search.Query,
+    request: Request,
+    settings: Settings,
+    scope: ReadScope,
+    *,
+    deep: bool,
+    laps: Laps,
+) -> Reading:
     """Everything one reconstruction is made of. Call inside `snapshot()`."""
     policy = decide(request, settings)
     cues = read_cues(store, request.query, scope)
+    laps.lap("cues")
     found = search.candidates(
         store, query, scope, limit=policy.effective_top_k, deep=deep, cue_terms=cues.terms
     )
+    laps.lap("search")
     candidates = _Candidates(store, found.rows)
+    laps.lap("rows")
+    vector = None if found.query_vector is None else quantize(found.query_vector)
     pool = Pool(
         rows=candidates.rows,
         relations=_record_relations(store, scope, candidates),
         gate_fallback=found.gate_fallback,
-        query_embedded=found.query_vector is not None,
+        query_embedded=vector is not None,
         advisory=found.advisory,
         cues=cues.shown(),
     )
@@ -76,8 +106,15 @@ def read_snapshot(
     reaches = reach(chosen, graph, policy.max_hops)
     records = _records(store, scope, reaches, entity_keys, candidates, policy.max_evidence)
     items = arrange(chosen, reaches, records, pool, policy.max_evidence)
-    rows, texts = _kept(store, {ref for item in items for ref in item.kept}, policy.preview_chars)
-    return Snapshot(pool=pool, graph=graph, records=_filled(records, rows), texts=texts)
+    laps.lap("walk")
+    kept = _kept(store, _in_turn(items), policy.preview_chars, query.model, vector)
+    laps.lap("texts")
+    return Reading(
+        snapshot=Snapshot(pool=pool, graph=graph, records=_filled(records, kept.rows), texts=kept.texts),
+        found=found,
+        cues=cues,
+        digests=candidates.digests | kept.digests,
+    )
 
 
 def read_cues(store: Store, query: str, scope: ReadScope) -> Cues:
@@ -141,7 +178,8 @@ class _Candidates:
     def __init__(self, store: Store, found: Sequence[search.Candidate]) -> None:
         keys = _keys_by_kind((Ref(row.kind, row.number), row.row_id) for row in found)
         rows = _rows_by_key(store, keys)
-        self.rows = tuple(rows[row.kind, row.row_id] for row in found)
+        self.rows = tuple(rows[row.kind, row.row_id][0] for row in found)
+        self.digests = {row.ref: digest for row, digest in rows.values()}
         self.key_of = {Ref(row.kind, row.number): row.row_id for row in found}
         self.records = keys["mem"]
         self.summaries = keys["ep"]
@@ -161,14 +199,15 @@ def _keys_by_kind(refs: "Iterable[tuple[Ref, int]]") -> dict[str, list[int]]:
     return keys
 
 
-def _rows_by_key(store: Store, keys: dict[str, list[int]]) -> dict[tuple[str, int], Row]:
-    rows: dict[tuple[str, int], Row] = {}
+def _rows_by_key(store: Store, keys: dict[str, list[int]]) -> dict[tuple[str, int], tuple[Row, bytes]]:
+    """Core rows with the digests of their texts, by kind and primary key."""
+    rows: dict[tuple[str, int], tuple[Row, bytes]] = {}
     if keys["mem"]:
-        records = Record.objects.live().filter(store=store, pk__in=keys["mem"])
-        rows |= {("mem", record.pk): record_row(record) for record in records.only(*_RECORD_COLUMNS)}
+        for record in Record.objects.live().filter(store=store, pk__in=keys["mem"]).only(*_RECORD_COLUMNS):
+            rows["mem", record.pk] = record_row(record), bytes(record.digest)
     if keys["ep"]:
-        summaries = Summary.objects.live().filter(store=store, pk__in=keys["ep"])
-        rows |= {("ep", summary.pk): summary_row(summary) for summary in summaries.only(*_SUMMARY_COLUMNS)}
+        for summary in Summary.objects.live().filter(store=store, pk__in=keys["ep"]).only(*_SUMMARY_COLUMNS):
+            rows["ep", summary.pk] = summary_row(summary), bytes(summary.digest)
     return rows
 
 
@@ -244,11 +283,11 @@ def _graph(
         if ref is not None:
             mentions.append(CoreMention(ref=ref, entity=entity))
             keys_of[entity] = key
-    relations = _relations(store, scope, keys_of, max_hops)
+    relations = relations_around(store, scope, keys_of, max_hops)
     return Graph(mentions=tuple(mentions), relations=relations), keys_of
 
 
-def _relations(
+def relations_around(
     store: Store, scope: ReadScope, keys_of: dict[int, int], max_hops: int
 ) -> tuple[EntityRelation, ...]:
     """Entity relations within max_hops of the known entities, and those that lead one hop further.
@@ -333,23 +372,36 @@ def _filled(records: tuple[EntityRecords, ...], rows: dict[Ref, Row]) -> tuple[E
     )
 
 
-def _kept(store: Store, refs: set[Ref], preview_chars: int) -> tuple[dict[Ref, Row], tuple[StoredText, ...]]:
-    """The kept rows, what a quote needs of their texts, and what is known of their nodes (three statements)."""
-    records = _quoted(Record, store, refs, "mem", "content", preview_chars)
-    summaries = _quoted(Summary, store, refs, "ep", "summary", preview_chars)
-    found = [(record_row(row), row) for row in records] + [(summary_row(row), row) for row in summaries]
-    divided = _divided(store, {row.ref: stored for row, stored in found})
-    texts = tuple(
-        # Divisions are read as current from the part on that builds them; until then they are merely there.
-        StoredText(
-            ref=row.ref,
-            text=stored.beginning,
-            length=stored.length,
-            node_state="not_current" if row.ref in divided else "no_nodes",
-        )
-        for row, stored in found
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    rows: dict[Ref, Row]
+    texts: tuple[StoredText, ...]
+    digests: dict[Ref, bytes]
+
+
+def _in_turn(items: Sequence[Item]) -> list[Ref]:
+    """The kept rows in the order in which a budget carries their quotes; each is kept by one item."""
+    turns = zip_longest(*(item.kept for item in items))
+    return [ref for turn in turns for ref in turn if ref is not None]
+
+
+def _kept(
+    store: Store, refs: list[Ref], preview_chars: int, model: Model | None, query: Whole | None
+) -> _Kept:
+    """The kept rows, and what quotes need of their texts and nodes."""
+    records = _quoted(Record, store, set(refs), "mem", "content", preview_chars)
+    summaries = _quoted(Summary, store, set(refs), "ep", "summary", preview_chars)
+    found = {Ref("mem", stored.number): (record_row(stored), stored) for stored in records}
+    found |= {Ref("ep", stored.number): (summary_row(stored), stored) for stored in summaries}
+    beginnings = [
+        Beginning(ref, stored.pk, stored.beginning, stored.length)
+        for ref, (_, stored) in ((ref, found[ref]) for ref in refs)
+    ]
+    return _Kept(
+        rows={ref: row for ref, (row, _) in found.items()},
+        texts=stored_texts(store, beginnings, model, query),
+        digests={ref: bytes(stored.digest) for ref, (_, stored) in found.items()},
     )
-    return {row.ref: row for row, _ in found}, texts
 
 
 def _quoted(
@@ -366,15 +418,37 @@ def _quoted(
     return rows.annotate(beginning=beginning, length=Length(text))
 
 
-def _divided(store: Store, rows: dict[Ref, Model]) -> set[Ref]:
-    """The rows that have nodes."""
-    records = {row.pk: ref for ref, row in rows.items() if ref.kind == "mem"}
-    summaries = {row.pk: ref for ref, row in rows.items() if ref.kind == "ep"}
-    if not rows:
-        return set()
-    found = (
-        RecordNode.objects.filter(Q(record__in=records) | Q(summary__in=summaries), store=store)
-        .values_list("record", "summary")
-        .distinct()
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Rows of a trace as they are stored: those named, their digests, and the texts asked for."""
+
+    rows: dict[Ref, Row]
+    digests: dict[Ref, bytes]
+    texts: dict[Ref, str]
+
+
+def read_recorded(
+    store: Store, refs: set[Ref], *, whole: set[Ref], beginnings: set[Ref], preview_chars: int
+) -> Recorded:
+    """The rows a trace names (at most six statements). `whole`, `beginnings`: of which the text is wanted, all or so
+    much of it as a quote shows. Raises NotReplayable when one of them is gone.
+    """
+    rows: dict[Ref, Row] = {}
+    digests: dict[Ref, bytes] = {}
+    texts: dict[Ref, str] = {}
+    kinds: tuple[tuple[Any, Kind, str, Any, Any], ...] = (
+        (Record, "mem", "content", record_row, _RECORD_COLUMNS),
+        (Summary, "ep", "summary", summary_row, _SUMMARY_COLUMNS),
     )
-    return {records[record] if record is not None else summaries[summary] for record, summary in found}
+    for model, kind, text, as_row, columns in kinds:
+        numbers = [ref.number for ref in refs if ref.kind == kind]
+        if numbers:
+            for stored in model.objects.live().filter(store=store, number__in=numbers).only(*columns):
+                row = as_row(stored)
+                rows[row.ref], digests[row.ref] = row, bytes(stored.digest)
+        for wanted, size in ((whole, 0), (beginnings, preview_chars)):
+            for stored in _quoted(model, store, wanted, kind, text, size):
+                texts[Ref(kind, stored.number)] = stored.beginning
+    if refs - rows.keys():
+        raise NotReplayable("forgotten")
+    return Recorded(rows=rows, digests=digests, texts=texts)

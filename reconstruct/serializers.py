@@ -2,15 +2,27 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
 from memoryconsole.scope import ReadScope
-from memoryconsole.serializers import Flag, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
+from reconstruct.contents import MAX_REFS
 from reconstruct.core.types import Request
 from reconstruct.services import RecallAsk, ReconstructAsk
+from reconstruct.traverse import TraverseAsk
 
 # A question, or a message pasted whole; longer texts are records.
 MAX_QUERY_CHARS = 20_000
 MAX_TOP_K = 100
 MAX_SESSION_KEY_CHARS = 256
+# Contract, section F.
+MAX_TRAVERSE_HOPS = 5
+MAX_TRAVERSE_LIMIT = 100
+
+# As the machine-readable description says it.
+_NUMBER = {"type": "integer", "minimum": 0}
+_PAIR = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
 
 
 class ScopeIn(StrictSerializer):
@@ -39,13 +51,55 @@ class RecallIn(ScopeIn):
     limit = Whole(required=False, min_value=1, max_value=MAX_TOP_K)
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string"},
+            {
+                "type": "object",
+                "properties": {
+                    "ref": {"type": "string"},
+                    "node": {"oneOf": [_NUMBER, _PAIR]},
+                    "span": _PAIR,
+                },
+                "required": ["ref"],
+            },
+        ]
+    }
+)
+class ContentsEntry(serializers.JSONField):
+    """Any JSON value: one that is no entry is answered as missing or unresolved, and refuses nothing."""
+
+
+class ContentsIn(StrictSerializer):
+    """`POST /stores/{store}/contents`."""
+
+    refs = Items(child=ContentsEntry(allow_null=True), allow_empty=False, max_length=MAX_REFS)
+
+
+class TraverseIn(StrictSerializer):
+    """`POST /stores/{store}/traverse`."""
+
+    entity = Text()
+    max_hops = Whole(default=1, max_value=MAX_TRAVERSE_HOPS)
+    limit = Whole(default=20, min_value=1, max_value=MAX_TRAVERSE_LIMIT)
+    channel = Text(default="", allow_null=True)
+    project_id = Text(default=None, allow_null=True)
+    source_id = Text(default="", allow_null=True)
+
+
+def traverse_ask(data: dict[str, Any]) -> TraverseAsk:
+    return TraverseAsk(
+        entity=data["entity"], max_hops=data["max_hops"], limit=data["limit"], scope=_scope(data)
+    )
+
+
 def reconstruct_ask(data: dict[str, Any]) -> ReconstructAsk:
     bounds = ("query", "count", "top_k", "max_hops", "max_evidence", "budget", "trace")
     return ReconstructAsk(
         request=Request(**{name: data[name] for name in bounds if name in data}),
         scope=_scope(data),
         deep=data["deep"],
-        session_key=data["session_key"],
     )
 
 

@@ -1,10 +1,16 @@
 """Declared entities, their names, where they are mentioned, and declared associations."""
 
+import hashlib
+from collections.abc import Iterable
+from typing import TypeVar
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, Q
 
 from memoryconsole.models.records import Record
 from memoryconsole.models.summaries import Summary
+
+Named = TypeVar("Named", "Entity", "EntityAlias")
 
 DECLARED_BY = ["agent", "operator"]
 
@@ -15,6 +21,29 @@ def exactly_one(*fields: str) -> Q:
     for chosen in fields:
         either |= Q(**{f"{name}__isnull": name != chosen for name in fields})
     return either
+
+
+class KeyDigest(Func):
+    """SHA-256 of a text column, as indexes keep it.
+
+    A row of a B-tree holds 2,704 bytes. A name has at most 256 code points, but its key may be eighteen times as
+    long (U+FDFA), so indexes and unique constraints hold the digest. The text becomes bytes by `decode`, which is
+    immutable as an index demands; a backslash is that format's one special character and is doubled.
+    """
+
+    template = r"sha256(decode(replace(%(expressions)s, '\', '\\'), 'escape'))"
+    output_field = models.BinaryField()
+
+
+def digest_of_key(key: str) -> bytes:
+    """What `KeyDigest` makes of a column that holds `key`."""
+    return hashlib.sha256(key.encode()).digest()
+
+
+def with_keys(names: "models.QuerySet[Named]", keys: Iterable[str]) -> "models.QuerySet[Named]":
+    """Entities or aliases whose `declared_key` is one of `keys`, found by index."""
+    digests = sorted({digest_of_key(key) for key in keys})
+    return names.alias(key_digest=KeyDigest("declared_key")).filter(key_digest__in=digests)
 
 
 class Entity(models.Model):
@@ -37,7 +66,7 @@ class Entity(models.Model):
             models.UniqueConstraint(fields=["store", "uuid"], name="entity_uuid"),
             models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="entity_declared_by"),
         ]
-        indexes = [models.Index(fields=["store", "declared_key"], name="entity_key")]
+        indexes = [models.Index("store", KeyDigest("declared_key"), name="entity_key")]
 
 
 class EntityAlias(models.Model):
@@ -54,10 +83,10 @@ class EntityAlias(models.Model):
         db_table = "mc_entity_alias"
         constraints = [
             models.UniqueConstraint(
-                fields=["store", "entity", "project_id", "channel", "declared_key"], name="alias_once"
+                "store", "entity", "project_id", "channel", KeyDigest("declared_key"), name="alias_once"
             ),
         ]
-        indexes = [models.Index(fields=["store", "declared_key"], name="alias_key")]
+        indexes = [models.Index("store", KeyDigest("declared_key"), name="alias_key")]
 
 
 class Mention(models.Model):
@@ -112,20 +141,18 @@ class Association(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["store", "number"], name="association_number"),
             models.UniqueConstraint(
-                fields=[
-                    "store",
-                    "project_id",
-                    "channel",
-                    "predicate",
-                    "subject_entity",
-                    "subject_record",
-                    "subject_summary",
-                    "object_entity",
-                    "object_record",
-                    "object_summary",
-                    "anchor_record",
-                    "anchor_summary",
-                ],
+                "store",
+                "project_id",
+                "channel",
+                KeyDigest("predicate"),
+                "subject_entity",
+                "subject_record",
+                "subject_summary",
+                "object_entity",
+                "object_record",
+                "object_summary",
+                "anchor_record",
+                "anchor_summary",
                 name="association_once",
                 nulls_distinct=False,
             ),

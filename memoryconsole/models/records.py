@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import models
-from django.db.models import F, Func, Q
+from django.db.models import F, Func, OuterRef, Q, Subquery
 from pgvector.django import HalfVectorField
 
 # Nothing longer is stored, nothing is trimmed.
@@ -49,6 +49,25 @@ class RecordQuerySet(models.QuerySet["Record"]):
             .only("number", "project_id", "message_id", "digest")
         )
         return {(row.project_id, row.message_id): row for row in rows}
+
+    def with_successors(self) -> "list[tuple[Record, int | None]]":
+        """The rows, each with the number of the next version of its message in time: the earliest one with a later
+        readable instant, in whatever channel; None where there is none (one statement).
+        """
+        later = (
+            Record.objects.live()
+            .filter(
+                store=OuterRef("store"),
+                project_id=OuterRef("project_id"),
+                message_id=OuterRef("message_id"),
+                instant__gt=OuterRef("instant"),
+            )
+            .exclude(message_id="")
+            .order_by("instant", "number")
+            .values("number")[:1]
+        )
+        rows: Any = self.annotate(successor=Subquery(later))
+        return [(row, row.successor) for row in rows]
 
 
 class Record(models.Model):

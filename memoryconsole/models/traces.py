@@ -1,10 +1,13 @@
 """What every contract call left behind: one trace, by refs, digests, spans and numbers, never by stored text."""
 
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
-from django.db import models
+from django.db import connection, models, transaction
 from django.db.models import Q
 
 MAX_LABELS = 8
@@ -68,6 +71,21 @@ class Trace(models.Model):
             GinIndex(fields=["store", "quoted"], name="trace_quoted"),
         ]
 
+    def insert(self) -> None:
+        """Write this new row, in one statement that is its own transaction: every answer waits for it."""
+        fields = self._meta.concrete_fields
+        values = [field.get_db_prep_save(getattr(self, field.attname), connection) for field in fields]
+        with connection.cursor() as cursor:
+            cursor.execute(_insert_statement(), values)
+
+
+@cache
+def _insert_statement() -> str:
+    columns = [str(field.column) for field in Trace._meta.concrete_fields]
+    places = ", ".join(["%s"] * len(columns))
+    names = ", ".join(f'"{column}"' for column in columns)
+    return f"INSERT INTO mc_trace ({names}) VALUES ({places})"  # noqa: S608  (columns of the model)
+
 
 def row_key(kind: str, number: int) -> int:
     """A row's ref as one number, as `Trace.quoted` holds it: even for records, odd for summaries."""
@@ -99,3 +117,11 @@ class SessionNotice(models.Model):
         db_table = "mc_session_notice"
         constraints = [models.UniqueConstraint(fields=["store", "session"], name="session_notice_once")]
         indexes = [models.Index(fields=["store", "at"], name="session_notice_oldest")]
+
+
+@contextmanager
+def pruning() -> Iterator[None]:
+    """A transaction in which traces may be deleted: by retention, and with their store."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('memoryconsole.pruning', 'on', true)")
+        yield

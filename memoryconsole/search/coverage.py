@@ -7,6 +7,7 @@ affairs shares a common word or two with a store, and covers little of itself.
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,10 +57,11 @@ def cover(
     rows: int,
     held: list[Ints],
     lent: list[Ints],
+    lent_elsewhere: AbstractSet[int] = frozenset(),
 ) -> Evidence:
     """The evidence of `rows` rows. `df`: how many rows of the store hold each term. `held`: of each term, the
     rows whose text holds it; `lent`: the rows whose producer or date does. What is lent counts beside a word
-    that is held, and is nothing alone.
+    that is held, and is nothing alone. `lent_elsewhere`: places of terms that are lent by rows not given here.
     """
     place = {term: index for index, term in enumerate(terms)}
     gained, own = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
@@ -75,7 +77,7 @@ def cover(
         worth = max(weights.values())
         lending = [lent[index] for index in places if len(lent[index])]
         others = np.setdiff1d(np.concatenate(lending), _union(held, known)) if lending else _NONE
-        if not known and len(others):
+        if not known and (len(others) or not lent_elsewhere.isdisjoint(places)):
             worth = min(worth, LENT_WEIGHT)
         asked += worth
         gained[others] += worth

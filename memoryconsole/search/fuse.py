@@ -74,7 +74,8 @@ NO_VECTOR = -10_001
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """`order`: admitted places of the pool, best first, with every tie of the last one wanted. `near`: the
-    places just not admitted, likewise. `passed`: how many were admitted in all.
+    places just not admitted, likewise. `passed`: how many were admitted in all. `full`: the lexical score that
+    counted as a whole share.
     """
 
     scores: Ints
@@ -82,14 +83,18 @@ class Ranking:
     near: Ints
     passed: int
     fallback: bool
+    full: int
 
 
-def mix(pool: Pool, ideal: int) -> Ints:
-    """The score of each row: lexical share and cosine, weighted. At least 0."""
-    own = pool.own + pool.votes
+def full_score(pool: Pool, ideal: int) -> int:
+    """The lexical score that counts as a whole share. At least 1."""
     # Aliases do not move the scale: a vote for one row takes nothing from another.
-    full = max(int(own.max(initial=0)), ideal // IDEAL_DIVISOR, 1)
-    share = (own + pool.cues) * SHARE_SCALE // full
+    return max(int((pool.own + pool.votes).max(initial=0)), ideal // IDEAL_DIVISOR, 1)
+
+
+def mix(pool: Pool, full: int) -> Ints:
+    """The score of each row: lexical share and cosine, weighted. At least 0."""
+    share = (pool.own + pool.votes + pool.cues) * SHARE_SCALE // full
     return LEXICAL_WEIGHT * share + COSINE_WEIGHT * np.maximum(pool.cosine, 0)
 
 
@@ -111,7 +116,8 @@ def admit(pool: Pool, gate: Gate) -> tuple[Bools, bool]:
 
 def rank(pool: Pool, ideal: int, gate: Gate, *, limit: int, near: int) -> Ranking:
     """Order the pool. Ties at a border are all kept, for `Key` to decide."""
-    scores = mix(pool, ideal)
+    full = full_score(pool, ideal)
+    scores = mix(pool, full)
     admitted, fallback = admit(pool, gate)
     return Ranking(
         scores=scores,
@@ -119,6 +125,7 @@ def rank(pool: Pool, ideal: int, gate: Gate, *, limit: int, near: int) -> Rankin
         near=_best(scores, np.flatnonzero(~admitted & (scores > 0)), near),
         passed=int(admitted.sum()),
         fallback=fallback,
+        full=full,
     )
 
 

@@ -68,7 +68,7 @@ def analyse(store: Store, rows: Sequence[Record | Summary]) -> Analysis:
     words = [_analysed(store, row) for row in rows]
     try:
         model = embedding.current()
-        vectors = _embedded(model, [_text(row) for row in rows])
+        vectors = embedded(model, [_text(row) for row in rows])
     except embedding.EmbeddingFailed as fault:
         return Analysis(rows=tuple(Analysed(*entry) for entry in words), failure=str(fault))
     entries = (Analysed(*entry, vector) for entry, vector in zip(words, vectors, strict=True))
@@ -119,11 +119,11 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
     model = embedding.current()
     if model is None:
         return None
-    space = _space(store, model, now=now)
+    space = space_of(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
     missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
     entries, more = _step(missing, limit)
-    made = _embedded(model, [_text(_row(entry)) for entry in entries])
+    made = embedded(model, [_text(_row(entry)) for entry in entries])
     _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
     if more:
         return entries[-1].pk
@@ -244,7 +244,7 @@ def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tupl
     )  # fmt: skip
 
 
-def _embedded(model: embedding.Embedder | None, texts: Sequence[str]) -> list[Whole | None]:
+def embedded(model: embedding.Embedder | None, texts: Sequence[str]) -> list[Whole | None]:
     """A vector of whole numbers a text, pointing nowhere for a text that has none; None without a model."""
     if model is None or not texts:
         return [None] * len(texts)
@@ -264,13 +264,13 @@ def _write_vectors(
     made = [(entry, vector) for entry, vector in zip(entries, vectors, strict=True) if vector is not None]
     if model is None or not entries:
         return 0
-    space = _space(store, model, now=now)
+    space = space_of(store, model, now=now)
     rows = [(store.pk, entry, space.pk, literal(vector)) for entry, vector in made]
     copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
     return sum(bool(vector.any()) for _, vector in made)
 
 
-def _space(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:
+def space_of(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:
     """The running model's space in the store, made at first use. A store's first space is its active one.
 
     Another model than the active one writes beside it: the active space stays, since its vectors are the

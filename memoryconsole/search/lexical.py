@@ -16,7 +16,7 @@ votes, 47.2 with the producer's, 47.9 with the date's too).
 import hashlib
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -136,7 +136,8 @@ class Matches:
 
     `own`: BM25 over the row's own words; 0 where it holds none. `votes`: what producer and date add to that.
     `evidence`: how much of the query it holds (`coverage.py`).
-    `ideal`: what a row of average length with every word of the query once would have.
+    `ideal`: what a row of average length with every word of the query once would have. `df`: how many rows of the
+    store hold each term. `lent`: the terms that the producer or date of some row lends it.
     """
 
     own: Ints
@@ -144,6 +145,8 @@ class Matches:
     evidence: Evidence
     ideal: int
     terms: tuple[str, ...]
+    df: Ints
+    lent: tuple[str, ...]
     idfs: Ints
     hits: Hits
 
@@ -178,10 +181,17 @@ def look_up(found: Found, wanted: Sequence[int]) -> Hits:
 
 
 def match(
-    found: Found, units: Sequence[Unit], *, total: int, salt: int, at_least: Mapping[str, int] | None = None
+    found: Found,
+    units: Sequence[Unit],
+    *,
+    total: int,
+    salt: int,
+    at_least: Mapping[str, int] | None = None,
+    lent_elsewhere: Collection[str] = (),
 ) -> Matches:
     """Score every found row against the query's units. `total`: live entries of the store. `at_least`:
-    frequencies of terms that were not looked for, so that not all of their rows are here.
+    frequencies of terms that were not looked for, so that not all of their rows are here. `lent_elsewhere`: terms
+    that the producers or dates of rows not here lend.
     """
     terms = tuple(dict.fromkeys(term for unit in units for term in unit.terms))
     size, rows = len(terms), len(found.ids)
@@ -201,6 +211,7 @@ def match(
     evidence = cover(
         units, terms, df, total=total, rows=rows,
         held=_by_term(hits.rows, hits.terms, size), lent=_by_term(lent.rows, lent.terms % max(size, 1), size),
+        lent_elsewhere={terms.index(term) for term in lent_elsewhere},
     )  # fmt: skip
     return Matches(
         own=own,
@@ -208,6 +219,8 @@ def match(
         evidence=evidence,
         ideal=ONCE * sum(max(int(idfs[terms.index(term)]) for term in unit.terms) for unit in units),
         terms=terms,
+        df=df,
+        lent=tuple(terms[place] for place in np.unique(lent.terms % max(size, 1)).tolist()),
         idfs=idfs,
         hits=hits,
     )

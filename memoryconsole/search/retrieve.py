@@ -19,13 +19,14 @@ from memoryconsole.embedding import Vector
 from memoryconsole.models import IndexEntry, Store
 from memoryconsole.scope import ReadScope
 from memoryconsole.search import advisories
+from memoryconsole.search.analyze import ANALYZER
 from memoryconsole.search.fuse import NO_VECTOR, Gate, Kind, Pool, rank
 from memoryconsole.search.lexical import Ints
 from memoryconsole.search.read import Ground, Place, entries_in, read_cosines, read_ground, read_places
 from memoryconsole.search.vectors import quantize
 from memoryconsole.search.words import Words, read_words
 
-# Rows just not admitted that an audit may show.
+# Rows just cut or just not admitted that an audit may show, of each kind.
 NEAR_MISSES = 20
 
 RowKind = Literal["mem", "ep"]
@@ -35,7 +36,7 @@ RowKind = Literal["mem", "ep"]
 class Query:
     """A query and its vector, made outside of any transaction.
 
-    `model`: (name, fingerprint) of the model behind `vector`. `advisory`: what is degraded about it, or None.
+    `model`: (name, fingerprint) of the model that was asked, whether it answered or not. `advisory`: what is degraded about it, or None.
     """
 
     text: str
@@ -89,15 +90,37 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighing:
+    """What the store made of the query: with it any row's evidence can be had again, exactly, when the store has
+    changed since (`weigh.py`).
+
+    `df`: how many rows held each term, of `total`. `lent`: the terms that a row's producer or date lent it. `cue_df`:
+    how many held each declared alias. `full`: the lexical score that counted as a whole share. `analyzer`: the
+    version of the rules that cut texts into terms. `vector`: the query's, as vectors are kept; empty without one.
+    `space`: the primary key of the space it was compared in.
+    """
+
+    language: str
+    total: int
+    df: dict[str, int]
+    lent: tuple[str, ...]
+    cue_df: tuple[int, ...]
+    full: int
+    analyzer: int
+    vector: tuple[int, ...] = field(default=(), repr=False)
+    space: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """What recall found. `rows`: best first, at most the limit.
 
     `gate`: the thresholds used; None for a blank query, which has none. `gate_fallback`: no row was strong
-    enough, and the rows are those that hold the query's own words. `below`: the best rows not admitted, at
-    most NEAR_MISSES.
+    enough, and the rows are those that hold the query's own words. `behind`: the best admitted rows that the
+    limit cut, `below`: the best rows not admitted; at most NEAR_MISSES of each.
     `bounded`: the query or the store was larger than what is searched exactly. `without_vector`: rows in
     scope that the active space's model has not been asked about; None when the vectors were not read. A text
-    in which it found nothing is none of them.
+    in which it found nothing is none of them. `weighing`: None for a blank query.
     """
 
     rows: tuple[Candidate, ...]
@@ -106,21 +129,24 @@ class Candidates:
     gate_fallback: bool = False
     query_vector: Vector | None = field(default=None, repr=False, compare=False)
     advisory: dict[str, Any] | None = None
+    behind: tuple[Candidate, ...] = ()
     below: tuple[Candidate, ...] = ()
     bounded: bool = False
     without_vector: int | None = None
+    weighing: Weighing | None = None
 
 
 def prepare(text: str) -> Query:
     """Embed a query, once. Never raises for the embedder: a failure becomes the query's advisory."""
+    asked = None
     try:
         model = embedding.current()
         if model is None:
             return Query(text, advisory=advisories.no_embedder())
-        vector = embedding.embed_query(text) if text.strip() else None
-        return Query(text, vector, (model.name, model.fingerprint))
+        asked = (model.name, model.fingerprint)
+        return Query(text, embedding.embed_query(text) if text.strip() else None, asked)
     except embedding.EmbeddingFailed as fault:
-        return Query(text, advisory=advisories.embedder_failed(str(fault)))
+        return Query(text, model=asked, advisory=advisories.embedder_failed(str(fault)))
 
 
 def candidates(
@@ -146,11 +172,13 @@ def candidates(
     ids, cosine, missing, advisory = _cosines(store, ground, asked)
     pool = _pool(words, ids, cosine)
     gate = Gate().deepened() if deep else Gate()
-    ranking = rank(pool, words.matches.ideal, gate, limit=limit, near=NEAR_MISSES)
+    ranking = rank(pool, words.matches.ideal, gate, limit=limit + NEAR_MISSES, near=NEAR_MISSES)
     shown = np.concatenate([ranking.order, ranking.near])
     places = read_places(store, {int(pool.ids[place]): int(ranking.scores[place]) for place in shown})
+    admitted = _candidates(pool, words, ranking.order, places)
     return Candidates(
-        rows=_candidates(pool, words, ranking.order, places)[:limit],
+        rows=admitted[:limit],
+        behind=admitted[limit : limit + NEAR_MISSES],
         below=_candidates(pool, words, ranking.near, places)[:NEAR_MISSES],
         totals=Totals(
             stored=ground.total,
@@ -166,6 +194,22 @@ def candidates(
         advisory=advisory or (advisories.bounded() if words.bounded else None),
         bounded=words.bounded,
         without_vector=missing,
+        weighing=_weighing(ground, words, ranking.full, asked if ids is not None else None),
+    )
+
+
+def _weighing(ground: Ground, words: Words, full: int, compared: Query | None) -> Weighing:
+    vector = None if compared is None or compared.vector is None else quantize(compared.vector)
+    return Weighing(
+        language=ground.language,
+        total=ground.total,
+        df=dict(zip(words.matches.terms, words.matches.df.tolist(), strict=True)),
+        lent=words.matches.lent,
+        cue_df=words.cue_df,
+        full=full,
+        analyzer=ANALYZER,
+        vector=() if vector is None else tuple(vector.tolist()),
+        space=None if vector is None else ground.space,
     )
 
 

@@ -27,11 +27,14 @@ MAX_UNITS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """`cues`: what declared aliases add to each row. `bounded`: a constant of this module was reached."""
+    """`cues`: what declared aliases add to each row. `cue_df`: how many rows hold each alias, in the order given.
+    `bounded`: a constant of this module was reached.
+    """
 
     found: Found
     matches: Matches
     cues: Ints
+    cue_df: tuple[int, ...]
     bounded: bool
 
 
@@ -47,19 +50,20 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
-    cues = [cue for term in cue_terms if (cue := _cue(store, term, ground.language)).keys]
+    cues = [_cue(store, term, ground.language) for term in cue_terms]
     keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
     common = _common(store, keys) if ground.total > MAX_ROWS else {}
-    look = partial(read_found, store, ground, phrases=[cue.keys for cue in cues], max_bytes=MAX_FOUND_BYTES)
+    look = partial(read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES)
     found, whole = look(_wanted(keys, common))
     if not whole:
         common = common or _common(store, keys)
         found, _ = look(_wanted(keys, common), shortest=True)
-    voices, heard = _cue_scores(store, ground, found, cues)
+    voices, cue_df, heard = _cue_scores(store, ground, found, cues)
     return Words(
         found=found,
         matches=match(found, units, total=ground.total, salt=store.pk, at_least=common),
         cues=voices,
+        cue_df=cue_df,
         bounded=bool(common) or not whole or not heard or len(every) > MAX_UNITS,
     )
 
@@ -87,12 +91,14 @@ def _cue(store: Store, term: str, language: str) -> _Cue:
     return _Cue(phrase(term, language), tuple(keys))
 
 
-def _cue_scores(store: Store, ground: Ground, found: Found, cues: Sequence[_Cue]) -> tuple[Ints, bool]:
-    """(what each row's phrases are worth, whether every text that may hold one was read). A phrase counts as a
-    word that occurs once, as rare as the phrase is.
+def _cue_scores(
+    store: Store, ground: Ground, found: Found, cues: Sequence[_Cue]
+) -> tuple[Ints, tuple[int, ...], bool]:
+    """(what each row's phrases are worth, how many rows hold each, whether every text that may hold one was read).
+    A phrase counts as a word that occurs once, as rare as the phrase is.
     """
     scores = np.zeros(len(found.ids), dtype=np.int64)
-    held = [holding(found, cue.keys) for cue in cues]
+    held = [holding(found, cue.keys) if cue.keys else scores > 0 for cue in cues]
     # The words of a phrase may lie apart: only the text tells.
     doubtful = [rows for cue, rows in zip(cues, held, strict=True) if len(cue.keys) > 1]
     unsure = found.ids[np.logical_or.reduce(doubtful)] if doubtful else found.ids[:0]
@@ -103,4 +109,4 @@ def _cue_scores(store: Store, ground: Ground, found: Found, cues: Sequence[_Cue]
         if len(cue.keys) > 1:
             rows[rows] = [occurs(cue.sequence, texts.get(pk, ())) for pk in found.ids[rows].tolist()]
         scores += np.where(rows, idf(ground.total, int(rows.sum())) * once, 0)
-    return scores, len(read) == len(unsure)
+    return scores, tuple(int(rows.sum()) for rows in held), len(read) == len(unsure)

@@ -18,7 +18,9 @@ from memoryconsole.models import (
     SummarySource,
     User,
 )
+from memoryconsole.models.traces import pruning
 from memoryconsole.services.numbering import lock_counter
+from memoryconsole.services.transfer import withdraw_exports
 
 # Rows erased per statement: short locks, steady progress.
 _SLICE = 2000
@@ -51,6 +53,7 @@ def _delete(
     Summary.objects.filter(store=store, pk__in=sources.values("summary")).update(sources_gone=True)
     sources.update(**{"record" if is_record else "child": None})
     _drop_dependents(store, "record" if is_record else "summary", row)
+    withdraw_exports(store)
     search.remove(store, **{"record_ids" if is_record else "summary_ids": [row.pk]})
     live.filter(pk=row.pk).update(deleted_at=now)
     return jobs.start(store, "erase", {}, by=by, now=now)
@@ -87,6 +90,9 @@ def erase(job: Job) -> None:
 
 # Children before parents, so that no statement has much to cascade.
 _STORE_TABLES = (
+    "mc_job_chunk",
+    "mc_trace",
+    "mc_session_notice",
     "mc_entry_vector",
     "mc_index_entry",
     "mc_association",
@@ -110,7 +116,8 @@ def erase_store(job: Job) -> None:
         while erased := _erase_slice(table, "TRUE", store.pk):
             done += erased
             jobs.report(job, done=done)
-    store.delete()
+    with pruning():
+        store.delete()
 
 
 def _erase_slice(table: str, condition: str, store_pk: int) -> int:
@@ -119,6 +126,6 @@ def _erase_slice(table: str, condition: str, store_pk: int) -> int:
         f"DELETE FROM {table} WHERE id IN"  # noqa: S608
         f" (SELECT id FROM {table} WHERE store_id = %s AND {condition} LIMIT {_SLICE})"
     )
-    with connection.cursor() as cursor:
+    with pruning(), connection.cursor() as cursor:
         cursor.execute(statement, [store_pk])
         return int(cursor.rowcount)

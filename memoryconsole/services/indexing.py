@@ -10,6 +10,7 @@ from django.utils import timezone
 from memoryconsole import jobs, search
 from memoryconsole.models import Job, Store, User
 from memoryconsole.models.jobs import JobState
+from memoryconsole.services.dividing import divide_store_later
 from memoryconsole.services.numbering import lock_counter
 
 
@@ -38,7 +39,9 @@ def _once(store: Store, kind: str, *, by: User | None, now: datetime) -> None:
 
 @jobs.handles("embed", must_finish=True)
 def embed(job: Job) -> None:
-    """Write the vectors of the running model that are missing, then make its space the store's active one."""
+    """Write the vectors of the running model that are missing, then make its space the store's active one. Nodes of
+    another model, or of a time without one, are then rebuilt by a job of their own.
+    """
     place: int | None = 0
     slices = 0
     while place is not None:
@@ -47,6 +50,7 @@ def embed(job: Job) -> None:
             place = search.fill_space(job.store, after=place, now=timezone.now())
         slices += 1
         jobs.report(job, done=slices, message="slices")
+    divide_store_later(job.store, by=job.created_by, now=timezone.now())
 
 
 @jobs.handles("analyse", must_finish=True)
@@ -59,4 +63,5 @@ def analyse(job: Job) -> None:
             lock_counter(job.store)
             place = search.reanalyze(job.store, after=place)
         slices += 1
-        jobs.report(job, done=slices, message="slices")
+        # Another lease begins at the first text again.
+        jobs.report(job, done=slices, message="slices", kept=False)

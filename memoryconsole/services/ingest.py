@@ -11,9 +11,13 @@ from django.db import transaction
 
 from memoryconsole import search
 from memoryconsole.bulk import copy_instances
+from memoryconsole.declarations import Declaration, RowRef, read_declaration
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource, User
 from memoryconsole.models.summaries import SourceType
+from memoryconsole.services.declare import DeclaredBy, Report, ride
+from memoryconsole.services.declare_plan import Row
+from memoryconsole.services.dividing import divide_later, needs_nodes
 from memoryconsole.services.indexing import embed_later
 from memoryconsole.services.numbering import TICK, lock_counter, take_beliefs, take_numbers
 from memoryconsole.times import read_stamp, write_stamp
@@ -37,15 +41,21 @@ class NewRecord:
     tool_name: str = ""
     tool_calls: Any = None
     conversation_id: str = ""
+    # What rides on the record, as it came; None: nothing.
+    associations: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """What became of one row: its record, whether it is new, and the version before it."""
+    """What became of one row: its record, whether it is new, the version before it, whether a job will divide its
+    text into nodes, and what became of what rode on it.
+    """
 
     ref: str
     created: bool
     version_of: str | None = None
+    nodes_queued: bool = False
+    associations: Report | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +81,32 @@ def digest_of(text: str) -> bytes:
 
 
 def store_records(
-    store: Store, rows: Sequence[NewRecord], *, by: User | None = None, now: datetime
+    store: Store,
+    rows: Sequence[NewRecord],
+    *,
+    by: User | None = None,
+    declared_by: DeclaredBy | None = None,
+    now: datetime,
 ) -> list[StoredRecord]:
     """Store rows in order, all or nothing; answers one result per row.
 
     A row with the message id of an earlier one in the same project is compared with its latest version only: the
     same text is that record (not stored again), another text is a new version. Without a message id nothing is
     ever a duplicate.
+
+    Associations that ride on a row are anchored in its record, new or not. `declared_by` None: whoever writes may not
+    declare; the rows are stored and say so.
     """
     # Rows without a time of their own follow one another, so that two versions in one call have an order.
     arrivals = [_arrival(store, row, now=now, at=now + place * TICK) for place, row in enumerate(rows)]
     # Most of the work needs no lock: writers of one store only follow one another through what comes after.
     analysis = search.analyse(store, [arrival.record for arrival in arrivals])
+    for arrival in arrivals:
+        arrival.long = needs_nodes(arrival.row.content, analysis)
+    riders = [_rider(row) for row in rows]
     with transaction.atomic():
         counter = lock_counter(store)
-        if _language_changed(store):
+        if language_changed(store):
             analysis = search.analyse(store, [arrival.record for arrival in arrivals])
         _compare(store, arrivals)
         fresh = [place for place, arrival in enumerate(arrivals) if arrival.existing is None]
@@ -93,10 +114,44 @@ def store_records(
             _insert(
                 store, counter, [arrivals[place] for place in fresh], analysis.only(fresh), by=by, now=now
             )
-    return [arrival.stored() for arrival in arrivals]
+        reports = _declare(store, counter, arrivals, riders, declared_by=declared_by, now=now)
+    return [arrival.stored(report) for arrival, report in zip(arrivals, reports, strict=True)]
 
 
-def _language_changed(store: Store) -> bool:
+def _rider(row: NewRecord) -> Declaration | None:
+    """What rides on a row, in the row's own project and channel; None when nothing does."""
+    if row.associations is None:
+        return None
+    read = read_declaration(row.associations, project_id=row.project_id, channel=row.channel)
+    return read if read.declares else None
+
+
+def _declare(
+    store: Store,
+    counter: StoreCounter,
+    arrivals: "Sequence[_Arrival]",
+    riders: Sequence[Declaration | None],
+    *,
+    declared_by: DeclaredBy | None,
+    now: datetime,
+) -> list[Report | None]:
+    """One report per row, None where nothing rode on it."""
+    if declared_by is None:
+        refused = Report(dropped=[{"item": "associations", "reason": "this needs the scope 'declare'"}])
+        return [refused if rider is not None else None for rider in riders]
+    anchored = {
+        place: (rider, arrivals[place].row_in_store())
+        for place, rider in enumerate(riders)
+        if rider is not None
+    }
+    if not anchored:
+        return [None] * len(riders)
+    declared = ride(store, counter, list(anchored.values()), declared_by=declared_by, now=now)
+    reports = dict(zip(anchored, declared, strict=True))
+    return [reports.get(place) for place in range(len(riders))]
+
+
+def language_changed(store: Store) -> bool:
     """Whether the store's language is another than when the caller read it; it is then brought up to date.
 
     Under the counter's lock: a change that commits later has a job that waits for this lock, and analyses these rows.
@@ -108,19 +163,31 @@ def _language_changed(store: Store) -> bool:
 
 @dataclass(slots=True)
 class _Arrival:
-    """A row on its way in. `existing`: the record it is a duplicate of; `before`: the version before it."""
+    """A row on its way in. `existing`: the record it is a duplicate of; `before`: the version before it.
+    `long`: a job will divide its text.
+    """
 
     row: NewRecord
     record: Record
     existing: Record | None = None
     before: Record | None = None
+    long: bool = False
 
-    def stored(self) -> StoredRecord:
+    def stored(self, report: Report | None = None) -> StoredRecord:
         if self.existing is not None:
-            return StoredRecord(self.existing.ref, created=False)
+            return StoredRecord(self.existing.ref, created=False, associations=report)
         return StoredRecord(
-            self.record.ref, created=True, version_of=self.before.ref if self.before else None
+            self.record.ref,
+            created=True,
+            version_of=self.before.ref if self.before else None,
+            nodes_queued=self.long,
+            associations=report,
         )
+
+    def row_in_store(self) -> Row:
+        """The record that now stands for this row, as an anchor."""
+        record = self.existing or self.record
+        return Row(RowRef("mem", record.number), record.pk)
 
 
 def _arrival(store: Store, row: NewRecord, *, now: datetime, at: datetime) -> _Arrival:
@@ -172,21 +239,39 @@ def _insert(
     by: User | None,
     now: datetime,
 ) -> None:
-    sessions = _sessions(store, {arrival.row.session_id for arrival in arrivals}, now=now)
     numbers = take_numbers(counter, "record", len(arrivals))
     beliefs = take_beliefs(counter, len(arrivals), now=now)
     for arrival, number, believed_at in zip(arrivals, numbers, beliefs, strict=True):
         arrival.record.number = number
         arrival.record.believed_at = believed_at
-        arrival.record.session = sessions.get(arrival.row.session_id)
-    records = [arrival.record for arrival in arrivals]
-    copy_instances(Record, records)
     counter.save(update_fields=["record", "belief_at"])
+    session_ids = [arrival.row.session_id for arrival in arrivals]
+    write_records(
+        store, [arrival.record for arrival in arrivals], session_ids, analysis=analysis, by=by, now=now
+    )
+
+
+def write_records(
+    store: Store,
+    records: Sequence[Record],
+    session_ids: Sequence[str],
+    *,
+    analysis: search.Analysis,
+    by: User | None,
+    now: datetime,
+) -> None:
+    """Insert numbered records, one session id each, and make them findable. Call holding the store's counter."""
+    sessions = sessions_of(store, session_ids, now=now)
+    for record, session_id in zip(records, session_ids, strict=True):
+        record.session = sessions.get(session_id)
+    copy_instances(Record, records)
     if search.index(store, records=records, analysis=analysis, now=now).owed:
         embed_later(store, by=by, now=now)
+    long = [record for record in records if needs_nodes(record.content, analysis)]
+    divide_later(store, records=long, by=by, now=now)
 
 
-def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dict[str, Session]:
+def sessions_of(store: Store, session_ids: Iterable[str], *, now: datetime) -> dict[str, Session]:
     """The sessions by id, made where they are new. '' is no session."""
     wanted = {session_id for session_id in session_ids if session_id}
     if not wanted:
@@ -202,7 +287,7 @@ def _sessions(store: Store, session_ids: Iterable[str], *, now: datetime) -> dic
 def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now: datetime) -> Summary:
     """Store one summary with its ordered sources. Sources that do not exist keep their place."""
     counter = lock_counter(store)
-    _language_changed(store)
+    language_changed(store)
     sources = _find_sources(store, new)
     (number,) = take_numbers(counter, "summary", 1)
     (believed_at,) = take_beliefs(counter, 1, now=now)
@@ -211,7 +296,7 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
         store=store,
         number=number,
         uuid=uuid.uuid4(),
-        session=_sessions(store, [new.session_id], now=now).get(new.session_id),
+        session=sessions_of(store, [new.session_id], now=now).get(new.session_id),
         depth=new.depth,
         source_type=new.source_type,
         summary=new.summary,
@@ -226,8 +311,12 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
     _link_sources(summary, new, sources)
     counter.save(update_fields=["summary", "belief_at"])
     # Summaries of summaries are no candidates of recall.
-    if new.source_type != SourceType.NODES and search.index(store, summaries=[summary], now=now).owed:
-        embed_later(store, by=by, now=now)
+    if new.source_type != SourceType.NODES:
+        analysis = search.analyse(store, [summary])
+        if search.index(store, summaries=[summary], analysis=analysis, now=now).owed:
+            embed_later(store, by=by, now=now)
+        if needs_nodes(summary.summary, analysis):
+            divide_later(store, summaries=[summary], by=by, now=now)
     return summary
 
 

@@ -5,32 +5,45 @@ from typing import Any
 from django.db.models import QuerySet
 
 from memoryconsole.errors import NotFound
-from memoryconsole.models import Mention, Record, RecordNode, Store, Summary
+from memoryconsole.models import Mention, Record, Store, Summary
+from memoryconsole.nodes import Model, Parent, read_nodes, running_model, state
+from memoryconsole.services.graph import associations_at
+from memoryconsole.services.superseding import successors
 from memoryconsole.shapes import record_shape, summary_shape
 from memoryconsole.snapshot import snapshot
+from memoryconsole.times import write_stamp
 
 # A page's worth of each; `version_count` says when there are more versions.
 _SHOWN = 100
 
 
 def record_details(store: Store, number: int) -> dict[str, Any]:
-    """A record with its versions, what supersedes it, its mentions and its nodes' state. Raises NotFound."""
+    """A record with its versions, what supersedes it, mentions, associations and its nodes' state.
+
+    Raises NotFound.
+    """
+    model = running_model()
     with snapshot():
         record = Record.objects.live().select_related("session").filter(store=store, number=number).first()
         if record is None:
             raise NotFound("No such record")
         versions = _versions(record)
         return record_shape(record) | {
-            "versions": [{"ref": row.ref, "timestamp": row.timestamp} for row in _shown(versions)],
+            "versions": [_version_shape(row) for row in _shown(versions)],
             "version_count": versions.count(),
-            "superseded_by": _successor(record, versions),
+            "superseded_by": successors(store, [("mem", record.pk)]).get(("mem", record.pk)),
             "mentions": _mentions(store, record=record),
-            "nodes": {"count": RecordNode.objects.filter(store=store, record=record).count()},
+            "associations": associations_at(store, record),
+            "nodes": _nodes(store, model, ("mem", record.pk), record.content),
         }
 
 
 def summary_details(store: Store, number: int) -> dict[str, Any]:
-    """A summary with its ordered sources. Raises NotFound."""
+    """A summary with its ordered sources, what supersedes it, mentions, associations and its nodes' state.
+
+    Raises NotFound.
+    """
+    model = running_model()
     with snapshot():
         summary = Summary.objects.live().select_related("session").filter(store=store, number=number).first()
         if summary is None:
@@ -46,7 +59,10 @@ def summary_details(store: Store, number: int) -> dict[str, Any]:
                 }
                 for source in sources
             ],
+            "superseded_by": successors(store, [("ep", summary.pk)]).get(("ep", summary.pk)),
             "mentions": _mentions(store, summary=summary),
+            "associations": associations_at(store, summary),
+            "nodes": _nodes(store, model, ("ep", summary.pk), summary.summary),
         }
 
 
@@ -60,16 +76,24 @@ def _versions(record: Record) -> "QuerySet[Record]":
 
 def _shown(versions: "QuerySet[Record]") -> list[Record]:
     """The newest versions, by instant, undated ones last, then by number."""
-    rows = versions.only("number", "timestamp", "instant").order_by("-number")[:_SHOWN]
+    rows = versions.defer("content").order_by("-number")[:_SHOWN]
     return sorted(rows, key=lambda row: (row.instant is None, row.instant or 0, row.number))
 
 
-def _successor(record: Record, versions: "QuerySet[Record]") -> str | None:
-    """The next version in time, as reconstruct decides it: the earliest with a later readable instant."""
-    if record.instant is None:
-        return None
-    later = versions.filter(instant__gt=record.instant).only("number").order_by("instant", "number").first()
-    return later.ref if later else None
+def _version_shape(record: Record) -> dict[str, Any]:
+    """Which version, of when, by whom and where: a newer one may lie in a channel its reader does not ask about."""
+    return {
+        "ref": record.ref,
+        "timestamp": record.timestamp,
+        "channel": record.channel,
+        "source": {"type": record.source_type, "id": record.source_id, "name": record.source_name},
+        "created_at": write_stamp(record.created_at),
+    }
+
+
+def _nodes(store: Store, model: Model | None, parent: Parent, text: str) -> dict[str, Any]:
+    nodes = read_nodes(store, model, [parent]).get(parent, [])
+    return {"state": state(nodes, len(text)), "count": len(nodes)}
 
 
 def _mentions(store: Store, **row: Record | Summary) -> list[dict[str, Any]]:

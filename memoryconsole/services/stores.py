@@ -1,11 +1,12 @@
 """Stores and their settings: made, changed, and read as the policy in force."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from memoryconsole import registry
 from memoryconsole.access import Actor
@@ -46,16 +47,68 @@ def overrides_of(store: Store) -> dict[str, int]:
     return latest.overrides() if latest else {}
 
 
-def policy_of(store: Store) -> dict[str, int | None]:
-    """The reconstruct policy in force for a store: the environment's, with the store's overrides.
-
-    Raises StoreSettingsInvalid when an override that was fine when saved exceeds a ceiling lowered since.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyInForce:
+    """The settings of one call, by contract name, and whose they are: the environment's, the store's own
+    (`overrides`), or this call's alone (`call`). `last`: the highest number given out so far, by kind.
     """
-    overrides = overrides_of(store)
-    faults = registry.policy_faults(settings.RECONSTRUCT, overrides) if overrides else []
+
+    environment: Mapping[str, int | None]
+    overrides: Mapping[str, int]
+    call: Mapping[str, int | None]
+    last: Mapping[str, int]
+
+    @property
+    def values(self) -> dict[str, int | None]:
+        return {**self.environment, **self.overrides, **self.call}
+
+    def kept(self) -> dict[str, Any]:
+        """As a trace keeps it."""
+        return {"settings": self.values, "store": dict(self.overrides), "call": dict(self.call)}
+
+
+# Put together once: every read asks this, and to have it put together each time costs more than to answer it.
+_POLICY = f"""
+    SELECT c.record, c.summary, {", ".join(f"s.{name}" for name in POLICY_FIELDS)}
+    FROM mc_store_counter AS c
+    LEFT JOIN LATERAL (
+        SELECT * FROM mc_store_settings WHERE store_id = c.store_id ORDER BY version DESC LIMIT 1) AS s ON TRUE
+    WHERE c.store_id = %s
+"""  # noqa: S608  (names of columns)
+
+
+def policy_of(store: Store, call: Mapping[str, int | None] | None = None) -> PolicyInForce:
+    """The reconstruct policy in force for a call on a store (one statement).
+
+    Raises StoreSettingsInvalid when an override that was fine when saved exceeds a ceiling lowered since,
+    InvalidParameter when the settings of this call alone contradict the others.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_POLICY, [store.pk])
+        records, summaries, *own = cursor.fetchone()
+    policy = PolicyInForce(
+        environment=settings.RECONSTRUCT,
+        overrides={name: value for name, value in zip(POLICY_FIELDS, own, strict=True) if value is not None},
+        call=call or {},
+        last={"mem": records, "ep": summaries},
+    )
+    check_policy(policy.environment, policy.overrides, policy.call)
+    return policy
+
+
+def check_policy(
+    environment: Mapping[str, int | None], overrides: Mapping[str, int], call: Mapping[str, int | None]
+) -> None:
+    """Raises StoreSettingsInvalid when a store's overrides do not go with the environment's settings,
+    InvalidParameter when a call's own do not go with both.
+    """
+    context = {"environment": dict(environment), "store": dict(overrides), "call": dict(call)}
+    faults = registry.policy_faults(environment, overrides) if overrides else []
     if faults:
-        raise StoreSettingsInvalid("; ".join(fault.message for fault in faults))
-    return settings.RECONSTRUCT | overrides
+        raise StoreSettingsInvalid("; ".join(fault.message for fault in faults), context=context)
+    faults = registry.policy_faults(environment, {**overrides, **call}) if call else []
+    if faults:
+        raise InvalidParameter("; ".join(fault.message for fault in faults), context=context)
 
 
 @transaction.atomic
@@ -72,7 +125,7 @@ def change_store(
         raise StaleResource(f"The store is at version {locked.version}")
     if changes.get("language", locked.language) != locked.language:
         analyse_later(locked, by=actor.user, now=now)
-    for name in ("name", "language", "audit"):
+    for name in ("name", "language", "audit", "trace_days"):
         if name in changes:
             setattr(locked, name, changes[name])
     locked.version += 1

@@ -42,7 +42,7 @@ def respond(result: Reconstruction) -> Body:
     body |= _counts(result, trace) | _budgets(result, trace)
     body |= _present(bounds=_bounds(result, trace), reconstruction=_reconstruction(result, trace))
     body |= _present(
-        shortfall_reason=_shortfall_reason(result),
+        shortfall_reason=shortfall_reason(result),
         gate_fallback=pool.gate_fallback or None,
         quote_selection="lexical_only" if result.node_orders and not pool.query_embedded else None,
         advisory=_copied(pool.advisory),
@@ -136,7 +136,7 @@ def _reconstruction(result: Reconstruction, trace: bool) -> Body | None:
     }
 
 
-def _shortfall_reason(result: Reconstruction) -> str | None:
+def shortfall_reason(result: Reconstruction) -> str | None:
     """Why the window is not full. The order of the questions is the contract's precedence."""
     window = result.policy.count.effective
     below_gate = result.pool.gate_fallback

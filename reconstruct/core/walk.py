@@ -71,6 +71,11 @@ def reach(chosen: tuple[Cluster, ...], graph: Graph, max_hops: int) -> tuple[Rea
     )
 
 
+def neighbourhood(starts: Iterable[int], relations: tuple[EntityRelation, ...], max_hops: int) -> Reach:
+    """What lies within max_hops of some entities, as an item's walk would reach it."""
+    return _reach(set(starts), _edges(relations), max_hops)
+
+
 def gather(
     reaches: tuple[Reach, ...],
     records: tuple[EntityRecords, ...],

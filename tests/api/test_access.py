@@ -24,27 +24,41 @@ BODIES = {
     "/api/v1/stores/{store}/summaries": {"POST": {"summary": "x"}},
     "/api/v1/stores/{store}/reconstruct": {"POST": {"query": "walrus"}},
     "/api/v1/stores/{store}/recall": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/traverse": {"POST": {"entity": "walrus"}},
+    "/api/v1/stores/{store}/associations": {"POST": {"associations": {"entities": [{"name": "walrus"}]}}},
+    "/api/v1/stores/{store}/associations/preview": {"POST": {"retract": {"relations": [1]}}},
+    "/api/v1/stores/{store}/contents": {"POST": {"refs": ["mem:1"]}},
     "/api/v1/jobs/{job}/cancel": {"POST": {}},
+    "/api/v1/traces/{trace}/replay": {"POST": {}},
+    "/api/v1/traces/{trace}/rerun": {"POST": {}},
+    "/api/v1/stores/{store}/exports": {"POST": {}},
+    "/api/v1/stores/{store}/imports": {"POST": b'{"content": "x"}'},
 }
-STORE_ROUTES = sorted((m, a, s) for m, a, s in api_routes() if "{store}" in a or "{job}" in a)
+# What a valid address of a route that is asked something ends with.
+QUERIES = {"/api/v1/traces/{trace}/why": "?ref=mem:1", "/api/v1/traces/compare": "?a={trace}&b={trace}"}
+STORE_ROUTES = sorted((m, a, s) for m, a, s in api_routes() if a != "/api/v1/stores")
 
 
 @pytest.fixture
-def adas(store, say, ada):
-    """Ada's store with a marked record and a job; the address parts of everything in it."""
+def adas(store, say, api, ada):
+    """Ada's store with a marked record, a trace and a job; the address parts of everything in it."""
     say(MARKER)
+    asked = api.post(f"/api/v1/stores/{store.public_id}/recall", {"query": MARKER}, format="json")
     job = jobs.start(store, "erase", {}, by=ada, now=timezone.now())
-    return {"store": store.public_id, "number": "1", "job": str(job.uuid)}
+    parts = {"store": store.public_id, "number": "1", "job": str(job.uuid)}
+    return parts | {"trace": asked.headers["Trace-Id"]}
 
 
-UNKNOWN = {"store": "kitchen-22222222", "number": "1", "job": str(uuid.uuid4())}
+UNKNOWN = {"store": "kitchen-22222222", "number": "1", "job": str(uuid.uuid4()), "trace": str(uuid.uuid4())}
 
 
 def call(client, method, address, parts):
     body = BODIES.get(address, {}).get(method)
     if body is None and method in ("POST", "PATCH", "PUT"):
         pytest.fail(f"add a valid body for {method} {address} to BODIES")
-    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address)
+    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address + QUERIES.get(address, ""))
+    if isinstance(body, bytes):
+        return client.generic(method, url, body, "application/x-ndjson")
     return client.generic(method, url, json.dumps(body) if body is not None else "", "application/json")
 
 
@@ -104,7 +118,7 @@ def test_without_credentials_every_route_is_401(method, address, scope, adas):
 
 
 def call_bare(client, method, address, parts):
-    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address)
+    url = re.sub(r"{(\w+)}", lambda match: parts[match[1]], address + QUERIES.get(address, ""))
     return client.generic(method, url, "", "application/json")
 
 

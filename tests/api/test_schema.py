@@ -44,7 +44,8 @@ def test_bodies_take_no_further_members(schema):
         operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
         for item in schema["paths"].values()
         for operation in item.values()
-        if "requestBody" in operation
+        # A file is another media type, and has no members.
+        if "application/json" in operation.get("requestBody", {"content": {}})["content"]
     ]
     assert len(bodies) >= 6
     for name in bodies:

@@ -111,6 +111,8 @@ def measure(server: str, size: int, clients: int) -> dict[str, Any]:
             ):
                 asks = [(f"{store}/{name}", body | {"query": question}) for question in questions]
                 row[name] = timed(asks, lambda ask: api.post(ask[0], json=ask[1]))
+            row["audit"] = audit_cost(api, store, questions)
+            row["stages_p50_ms"] = stages(serving)
             row["healthz"] = timed(range(QUESTIONS), lambda _: api.get(f"{serving.base_url}/healthz"))
             row["write_one"] = timed(
                 range(WRITES),
@@ -156,6 +158,45 @@ def timed(asks: Any, call: Callable[[Any], httpx.Response]) -> dict[str, float]:
     return {"p50_ms": round(took[len(took) // 2], 1), "p95_ms": round(took[int(len(took) * 0.95)], 1)}
 
 
+def audit_cost(api: httpx.Client, store: str, questions: list[str]) -> dict[str, float]:
+    """What its trace adds to a request: each question is asked with `audit` required and with it off, in turn, so
+    that whatever else the machine does falls on both alike. `cost_ms`: the median of the differences.
+    """
+
+    def asked(question: str, audit: str) -> float:
+        api.patch(store, json={"audit": audit}).raise_for_status()
+        began = time.perf_counter()
+        body = {"query": question, "count": 10, "top_k": 50}
+        api.post(f"{store}/reconstruct", json=body).raise_for_status()
+        return (time.perf_counter() - began) * 1000
+
+    pairs = []
+    for number, question in enumerate(questions):
+        order = ("required", "off") if number % 2 else ("off", "required")
+        took = {audit: asked(question, audit) for audit in order}
+        pairs.append((took["required"], took["off"]))
+    api.patch(store, json={"audit": "required"}).raise_for_status()
+    required, off = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return {
+        "required_p50_ms": round(required, 2),
+        "off_p50_ms": round(off, 2),
+        "cost_ms": round(statistics.median(a - b for a, b in pairs), 2),
+        "ratio": round(required / off, 3),
+    }
+
+
+def stages(serving: Served) -> dict[str, float]:
+    """Where the time of a reconstruct went, by its traces: the median of each stage, and of the whole."""
+    with psycopg.connect(serving.database_url) as connection:
+        rows = connection.execute(
+            "SELECT stages, duration_us FROM mc_trace WHERE operation = 'reconstruct' AND outcome <> 'refused'"
+        ).fetchall()
+    names = dict.fromkeys(name for kept, _ in rows for name, _ in kept)
+    found = {name: [spent for kept, _ in rows for each, spent in kept if each == name] for name in names}
+    found["total"] = [total for _, total in rows]
+    return {name: round(statistics.median(spent) / 1000, 2) for name, spent in found.items()}
+
+
 def client(serving: Served) -> httpx.Client:
     return httpx.Client(
         base_url=f"{serving.base_url}/api/v1",
@@ -187,7 +228,8 @@ def memory(pid: int) -> int:
 
 def show(row: dict[str, Any]) -> None:
     for name, value in row.items():
-        shown = f"{value['p50_ms']} / {value['p95_ms']} ms (p50 / p95)" if isinstance(value, dict) else value
+        timing = isinstance(value, dict) and "p95_ms" in value
+        shown = f"{value['p50_ms']} / {value['p95_ms']} ms (p50 / p95)" if timing else value
         print(f"  {name:26} {shown}")
 
 

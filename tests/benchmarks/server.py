@@ -25,7 +25,7 @@ START_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where a server listens, a token that may make stores, write and read, its process, and its database."""
+    """Where a server listens, a token that may make stores and all but declare, its process, and its database."""
 
     base_url: str
     token: str
@@ -61,8 +61,9 @@ def served_on(server: str, processes: int = 1, **environment: str) -> Iterator[S
         }
         manage(variables, "migrate", "--verbosity", "0")
         token = manage(
-            variables, "token", "benchmark", "--scope", "read", "--scope", "write", "--can-create-stores"
-        )
+            variables, "token", "benchmark", "--can-create-stores",
+            *(part for scope in ("read", "write", "operate") for part in ("--scope", scope)),
+        )  # fmt: skip
         with gunicorn(variables, processes) as (base_url, pid):
             yield Served(base_url, token.strip().splitlines()[-1], pid, address)
 

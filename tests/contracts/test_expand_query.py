@@ -1,11 +1,17 @@
-"""Every scenario of `expand_query.json`: its contract is not built yet, so each is counted as skipped."""
+"""Every scenario of `expand_query.json`: those of the builder on the pure core, the others over HTTP."""
 
 import pytest
 
-from tests.contracts import skipping
+from tests.contracts import expand_running, skipping
+from tests.contracts.expand_format import validate
 from tests.contracts.scenario_files import Scenario, cases
 
 
 @pytest.mark.parametrize("scenario", cases("expand_query"))
 def test_scenario(scenario: Scenario) -> None:
-    pytest.skip(skipping.FILES_NOT_BUILT["expand_query"])
+    validate(scenario)
+    if reason := skipping.reason("expand_query", scenario):
+        pytest.skip(reason)
+    faults = expand_running.faults(scenario, expand_running.run(scenario))
+    if faults:
+        pytest.fail("\n".join([scenario["title"], *faults]), pytrace=False)

@@ -88,29 +88,17 @@ def test_a_manual_scenario_is_skipped_whatever_its_call_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "feature"),
+    "members",
     [
-        ({}, None),
-        ({"given": {"records": [RECORD], "steps": [{"op": "delete", "ref": "mem:3"}]}}, None),
-        ({"call": {"tool": "store", "args": {"records": [{"content": "x"}]}}}, None),
-        ({"call": {"tool": "store", "args": []}}, None),
-        ({"call": {"tool": "get_contents", "args": {}}}, "get_contents"),
-        ({"more_calls": [{"tool": "traverse", "args": {}}]}, "traverse"),
-        (
-            {"call": {"tool": "store", "args": {"records": [{"content": "x", "associations": {}}]}}},
-            "declare_associations",
-        ),
-        ({"given": {"steps": [{"op": "declare", "args": {}}]}}, "declare_associations"),
-        ({"given": {"steps": [{"op": "wait_for_nodes"}]}}, "nodes"),
-        (
-            {"variants": [{"given": {"records": [RECORD | {"nodes": {}}]}, "call": RECONSTRUCT}]},
-            "nodes",
-        ),
+        {},
+        {"call": {"tool": "store", "args": {"records": [{"content": "x", "associations": {}}]}}},
+        {"more_calls": [{"tool": "traverse", "args": {}}]},
+        {"given": {"steps": [{"op": "declare", "args": {}}]}},
     ],
 )
-def test_a_scenario_is_skipped_for_what_it_uses(members: dict[str, Any], feature: str | None) -> None:
-    reason = skipping.NOT_BUILT[feature] if feature else None
-    assert skipping.reason("reconstruct", scenario(**members)) == reason
+def test_only_files_whose_contract_is_not_built_are_skipped(members: dict[str, Any]) -> None:
+    assert skipping.reason("reconstruct", scenario(**members)) is None
+    assert skipping.reason("context_bundle", scenario(**members)) == "needs context-bundle"
 
 
 def test_rows_have_the_numbers_given_and_the_counters_stand_past_them() -> None:

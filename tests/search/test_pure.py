@@ -234,6 +234,10 @@ def test_deep_admits_more_and_never_less(rows: list[tuple[int, int, bool, bool]]
     assert (deep | ~normal).all()
 
 
+def mixed(rows: fuse.Pool) -> fuse.Ints:
+    return fuse.mix(rows, fuse.full_score(rows, 300))
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 500), st.integers(0, 500), st.integers(0, 500)), min_size=1, max_size=20
@@ -246,8 +250,8 @@ def test_an_alias_moves_the_rows_that_have_it_and_no_other(
     own, votes, cosine = (list(column) for column in zip(*rows, strict=True))
     voted = data.draw(st.integers(0, len(rows) - 1))
     cues = [700 if place == voted else 0 for place in range(len(rows))]
-    without = fuse.mix(pool(own=own, votes=votes, cosine=cosine), 300).tolist()
-    scores = fuse.mix(pool(own=own, votes=votes, cosine=cosine, cues=cues), 300).tolist()
+    without = mixed(pool(own=own, votes=votes, cosine=cosine)).tolist()
+    scores = mixed(pool(own=own, votes=votes, cosine=cosine, cues=cues)).tolist()
     assert scores[voted] > without[voted]
     assert [s for p, s in enumerate(scores) if p != voted] == [s for p, s in enumerate(without) if p != voted]
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from memoryconsole import jobs, tasks
@@ -184,7 +185,9 @@ def fail(held):
 def test_a_job_that_kills_its_workers_ends_failed(kind, sent, store, ada):
     job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
     dead = timezone.now() - jobs.LEASE
-    Job.objects.filter(pk=job.pk).update(state="running", attempts=jobs.MAX_ATTEMPTS, leased_until=dead)
+    Job.objects.filter(pk=job.pk).update(
+        state="running", attempts=9, failures=jobs.MAX_ATTEMPTS, leased_until=dead
+    )
     jobs.run(job.pk)
     job.refresh_from_db()
     assert (job.state, kind.ran, job.leased_until) == (JobState.FAILED, [], None)
@@ -196,7 +199,7 @@ def test_a_job_that_kills_its_workers_ends_failed(kind, sent, store, ada):
 def test_what_must_finish_is_never_given_up_and_waits_a_quarter_of_an_hour_at_most(owed, sent, store, ada):
     job = jobs.start(store, owed.name, {}, by=ada, now=timezone.now())
     owed.work = fail
-    Job.objects.filter(pk=job.pk).update(attempts=10_000)
+    Job.objects.filter(pk=job.pk).update(failures=10_000)
     jobs.run(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
@@ -247,3 +250,114 @@ def test_with_a_wrong_address_of_the_broker_the_write_stands_and_the_job_waits(a
         app.conf.broker_url = before
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
+
+
+def dead_worker(job):
+    Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
+    job.refresh_from_db()
+
+
+def test_a_job_that_gets_further_each_time_may_lose_any_number_of_workers(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def one_step(held):
+        if held.done < 20:
+            jobs.report(held, done=held.done + 1)
+            raise SystemExit  # as good as killed: nothing is written of the end
+
+    kind.work = one_step
+    for _ in range(20):
+        with pytest.raises(SystemExit):
+            jobs.run(job.pk)
+        dead_worker(job)
+    assert (job.state, job.failures, job.done) == (JobState.RUNNING, 0, 20)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == (JobState.DONE, 21)
+
+
+def test_what_is_reported_but_not_kept_is_no_progress(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def one_step(held):
+        jobs.report(held, done=1, kept=False)
+        raise SystemExit
+
+    kind.work = one_step
+    for _ in range(jobs.MAX_ATTEMPTS):
+        with pytest.raises(SystemExit):
+            jobs.run(job.pk)
+        dead_worker(job)
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, len(kind.ran)) == (JobState.FAILED, jobs.MAX_ATTEMPTS)
+
+
+def test_a_step_stands_with_its_work_or_not_at_all(kind, sent, store, ada):
+    """`advance` is part of the work's own transaction; a lost lease or a cancelled job takes the work back."""
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def lose(held):
+        with transaction.atomic():
+            store.name = "lost"
+            store.save()
+            jobs.advance(held, done=2, progress={"place": 2})
+
+    def work(held):
+        with pytest.raises(RuntimeError):
+            jobs.advance(held, done=1, progress={})
+        with transaction.atomic():
+            store.name = "kept"
+            store.save()
+            jobs.advance(held, done=1, progress={"place": 1}, message="one", errors=[{"line": 1}])
+        Job.objects.filter(pk=held.pk).update(state="cancelled")
+        with pytest.raises(jobs.JobCancelled):
+            lose(held)
+        Job.objects.filter(pk=held.pk).update(state="running", attempts=9)
+        with pytest.raises(jobs.LeaseLost):
+            lose(held)
+
+    kind.work = work
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    store.refresh_from_db()
+    assert (job.done, job.progress, job.message, job.errors) == (1, {"place": 1}, "one", [{"line": 1}])
+    assert store.name == "kept"
+
+
+def test_a_handler_that_gives_up_fails_the_job_at_once_and_says_why(kind, sent, store, ada):
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+
+    def give_up(held):
+        raise jobs.CannotFinish("the file is none")
+
+    kind.work = give_up
+    jobs.run(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.attempts, job.message) == (JobState.FAILED, 1, "the file is none")
+    assert job.finished_at is not None
+
+
+def test_inline_a_job_that_gets_further_is_run_to_its_end(kind, store, ada, settings):
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+
+    def one_step(held):
+        if held.done < 9:
+            jobs.report(held, done=held.done + 1)
+            raise ValueError
+
+    kind.work = one_step
+    job = jobs.start(store, kind.name, {}, by=ada, now=timezone.now())
+    job.refresh_from_db()
+    assert (job.state, job.attempts) == (JobState.DONE, 10)
+
+
+def test_jobs_that_ended_long_ago_are_removed(kind, sent, store, ada):
+    now = timezone.now()
+    old, young, waiting = (
+        jobs.start(store, kind.name, {}, by=ada, now=now - jobs.ENDED_KEPT * 2) for _ in range(3)
+    )
+    Job.objects.filter(pk=old.pk).update(state="done", finished_at=now - jobs.ENDED_KEPT * 2)
+    Job.objects.filter(pk=young.pk).update(state="failed", finished_at=now)
+    tasks.sweep_jobs()
+    assert set(Job.objects.filter(store=store)) == {young, waiting}

@@ -16,6 +16,8 @@ from memoryconsole.models import Scope, Token, User
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 USERNAME = "demo"
 TIMEOUT_S = 60.0
+# Small enough that no single call holds a web thread for long on a slow machine.
+RECORDS_PER_CALL = 250
 
 
 class Command(BaseCommand):
@@ -79,16 +81,65 @@ def _known(state: dict[str, Any]) -> bool:
 
 
 def _load(api: httpx.Client, content: dict[str, Any]) -> str:
+    """Create the store and fill it, in the order in which things refer to one another."""
     store = str(_post(api, "/stores", content["store"])["id"])
-    _post(api, f"/stores/{store}/records", {"records": content["records"]})
-    for summary in content["summaries"]:
-        _post(api, f"/stores/{store}/summaries", summary)
+    refs = _load_records(api, store, content["records"])
+    _load_summaries(api, store, content["summaries"], refs)
+    _load_associations(api, store, content["associations"], refs)
     return store
+
+
+def _load_records(api: httpx.Client, store: str, records: list[dict[str, Any]]) -> dict[str, str]:
+    """The ref of each message id; of several versions, the one that arrived last."""
+    refs = {}
+    for start in range(0, len(records), RECORDS_PER_CALL):
+        batch = records[start : start + RECORDS_PER_CALL]
+        answer = _post(api, f"/stores/{store}/records", {"records": batch})
+        for record, stored in zip(batch, answer["records"], strict=True):
+            if "message_id" in record:
+                refs[record["message_id"]] = stored["ref"]
+    return refs
+
+
+def _load_summaries(
+    api: httpx.Client, store: str, summaries: list[dict[str, Any]], refs: dict[str, str]
+) -> None:
+    """Sources are message ids, or `sum:<key>` of an earlier summary; `refs` learns the keys."""
+    for summary in summaries:
+        body = {name: value for name, value in summary.items() if name not in ("key", "sources")}
+        if "sources" in summary:
+            body["source_ids"] = [int(refs[source].partition(":")[2]) for source in summary["sources"]]
+        ref = _post(api, f"/stores/{store}/summaries", body)["ref"]
+        if "key" in summary:
+            refs[f"sum:{summary['key']}"] = ref
+
+
+def _load_associations(
+    api: httpx.Client, store: str, associations: list[dict[str, Any]], refs: dict[str, str]
+) -> None:
+    """One declaration for each anchor. An end `msg:<message id>` is that record, any other an entity's name."""
+    for declared in associations:
+        relations = [
+            {name: _end(text, refs) for name, text in relation.items()} for relation in declared["relations"]
+        ]
+        body: dict[str, Any] = {
+            "associations": {"entities": declared["entities"], "relations": relations},
+        }
+        if "anchor_message_id" in declared:
+            body["anchor_ref"] = refs[declared["anchor_message_id"]]
+        answer = _post(api, f"/stores/{store}/associations", body)
+        if answer["dropped"]:
+            raise CommandError(f"associations were dropped: {answer['dropped']}")
+
+
+def _end(text: str, refs: dict[str, str]) -> str:
+    kind, _, message_id = text.partition(":")
+    return refs[message_id] if kind == "msg" else text
 
 
 def _post(api: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
     answer = api.post(path, json=body)
-    if answer.status_code != 201:
+    if answer.status_code not in (200, 201):
         raise CommandError(f"POST {path} answered {answer.status_code}: {answer.text[:500]}")
     return dict(answer.json())
 

@@ -1,0 +1,207 @@
+"""get_contents: stored texts by ref, whole or in part (contract: reconstruct H).
+
+Entries are judged one by one and none stops the others: a ref that leads nowhere is missing, a range that cannot be
+served is unresolved, and never widened. What is said of an entry is said in this order: whether the row is there,
+whether the range is one at all, whether the row has it.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from memoryconsole.models import Record, Store, Summary
+from memoryconsole.nodes import Parent, StoredNode, partitions, read_nodes
+from memoryconsole.services.superseding import successors
+from memoryconsole.snapshot import snapshot
+from reconstruct.core.types import Ref
+
+MAX_REFS = 20
+# Characters a call answers (contract, section H): a row's text with what is said about the row. The first is always
+# served.
+BUDGET_CHARS = 40_000
+
+Reason = Literal["invalid_range", "no_current_nodes", "node_out_of_range", "span_out_of_range"]
+
+# More digits than any number that is given out.
+_REF = re.compile(r"(mem|ep):0*([1-9][0-9]{0,17})", re.ASCII)
+_MEMBERS = {"ref", "node", "span"}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What part of a text is wanted: nodes first to last, both included, or code points [first, last)."""
+
+    kind: Literal["node", "span"]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of a call's refs. `sent`: as the caller sent it. `name`: its ref as it is spelled there; what was sent,
+    where that names none. `ref`: None when it is no ref. `range`: None for the whole text; a reason when it is no
+    range.
+    """
+
+    sent: Any
+    name: Any
+    ref: Ref | None
+    range: Range | Reason | None = None
+
+
+def get_contents(store: Store, sent: Sequence[Any]) -> dict[str, Any]:
+    """The answer to 1 to MAX_REFS refs, each a ref or `{ref, node | span}`, as they came in."""
+    entries = [read_entry(each) for each in sent]
+    with snapshot():
+        rows = _rows(store, {entry.ref for entry in entries if entry.ref is not None})
+        by_node = {
+            entry.ref for entry in entries if isinstance(entry.range, Range) and entry.range.kind == "node"
+        }
+        parents = {row.parent for ref, row in rows.items() if ref in by_node}
+        # Where a node lies depends on the text alone: the model need not be the running one.
+        nodes = read_nodes(store, None, parents)
+        newer = successors(store, [row.parent for row in rows.values()])
+    for row in rows.values():
+        if row.parent in newer:
+            row.about["superseded_by"] = newer[row.parent]
+    return _served(entries, rows, nodes)
+
+
+def read_entry(sent: Any) -> Entry:
+    """An entry of whatever shape: what is wrong with it is part of the answer, never an error."""
+    if isinstance(sent, str):
+        return Entry(sent, sent, _ref(sent))
+    if not isinstance(sent, dict) or not isinstance(sent.get("ref"), str):
+        return Entry(sent, sent, None)
+    return Entry(sent, sent["ref"], _ref(sent["ref"]), _range(sent))
+
+
+def _ref(text: str) -> Ref | None:
+    found = _REF.fullmatch(text.strip())
+    return None if found is None else Ref("mem" if found[1] == "mem" else "ep", int(found[2]))
+
+
+def _range(sent: dict[str, Any]) -> Range | Reason | None:
+    if sent.keys() - _MEMBERS or {"node", "span"} <= sent.keys():
+        return "invalid_range"
+    if "node" in sent:
+        given = sent["node"]
+        first, last = _pair([given, given] if type(given) is int else given)
+        return Range("node", first, last) if 0 <= first <= last else "invalid_range"
+    if "span" in sent:
+        first, last = _pair(sent["span"])
+        return Range("span", first, last) if 0 <= first < last else "invalid_range"
+    return None
+
+
+def _pair(given: Any) -> tuple[int, int]:
+    """Two JSON integers; (-1, -1), which no range is, for anything else."""
+    # JSON's true is an int to Python.
+    if isinstance(given, list) and len(given) == 2 and all(type(end) is int for end in given):
+        return given[0], given[1]
+    return -1, -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A stored row: its text, what is said about it, and where its nodes hang."""
+
+    parent: Parent
+    text: str
+    about: dict[str, Any]
+
+
+def _rows(store: Store, refs: set[Ref]) -> dict[Ref, _Row]:
+    """The live rows among the refs (one statement a kind)."""
+    rows: dict[Ref, _Row] = {}
+    records = [ref.number for ref in refs if ref.kind == "mem"]
+    if records:
+        stored = Record.objects.live().filter(store=store, number__in=records)
+        for record in stored:
+            rows[Ref("mem", record.number)] = _Row(("mem", record.pk), record.content, _about(record))
+    summaries = [ref.number for ref in refs if ref.kind == "ep"]
+    if summaries:
+        for summary in Summary.objects.live().filter(store=store, number__in=summaries):
+            about = {"timestamp": summary.as_of}
+            rows[Ref("ep", summary.number)] = _Row(("ep", summary.pk), summary.summary, about)
+    return rows
+
+
+def _about(record: Record) -> dict[str, Any]:
+    source = {"type": record.source_type, "id": record.source_id, "name": record.source_name}
+    about = {
+        "source": source if any(source.values()) else None,
+        "timestamp": record.timestamp,
+        "id": record.message_id,
+    }
+    return {name: value for name, value in about.items() if value}
+
+
+def _served(
+    entries: Sequence[Entry], rows: dict[Ref, _Row], nodes: dict[Parent, list[StoredNode]]
+) -> dict[str, Any]:
+    items: list[dict[str, Any]] = []
+    missing: list[Any] = []
+    unresolved: list[dict[str, Any]] = []
+    deferred: list[Any] = []
+    spent = 0
+    for place, entry in enumerate(entries):
+        row = rows.get(entry.ref) if entry.ref is not None else None
+        if entry.ref is None or row is None:
+            missing.append(entry.name)
+            continue
+        item = _item(entry.ref, row, entry.range, nodes.get(row.parent, []))
+        if not isinstance(item, dict):
+            unresolved.append({"ref": entry.name, "reason": item})
+            continue
+        spent += charge(item)
+        if items and spent > BUDGET_CHARS:
+            deferred = [later.sent for later in entries[place:]]
+            break
+        items.append(item)
+    body: dict[str, Any] = {"items": items, "missing": missing, "count": len(items)}
+    if unresolved:
+        body["unresolved"] = unresolved
+    if deferred:
+        body |= {"deferred": deferred, "budget_chars": BUDGET_CHARS}
+    return body
+
+
+def charge(item: dict[str, Any]) -> int:
+    """What an item costs of the budget, in characters: its text, and all else about it as JSON."""
+    about = {name: value for name, value in item.items() if name != "content"}
+    return len(item["content"]) + len(json.dumps(about, ensure_ascii=False))
+
+
+def _item(
+    ref: Ref, row: _Row, wanted: Range | Reason | None, nodes: Sequence[StoredNode]
+) -> dict[str, Any] | Reason:
+    if wanted is None:
+        return {"ref": str(ref), "content": row.text, **row.about}
+    if not isinstance(wanted, Range):
+        return wanted
+    found = _span(wanted, len(row.text), nodes)
+    if not isinstance(found, dict):
+        return found
+    start, end = found["span"]
+    return {"ref": str(ref), "content": row.text[start:end], **row.about, "range": found}
+
+
+def _span(wanted: Range, length: int, nodes: Sequence[StoredNode]) -> dict[str, Any] | Reason:
+    """The `range` member of an item: what is served of a text of `length` code points."""
+    if wanted.kind == "span":
+        if wanted.first >= length:
+            return "span_out_of_range"
+        return {"span": [wanted.first, min(wanted.last, length)], "content_len": length}
+    if not partitions(nodes, length):
+        return "no_current_nodes"
+    if wanted.last >= len(nodes):
+        return "node_out_of_range"
+    return {
+        "span": [nodes[wanted.first].start, nodes[wanted.last].end],
+        "node": [wanted.first, wanted.last],
+        "of": len(nodes),
+        "content_len": length,
+    }

@@ -1,0 +1,79 @@
+"""What this floor offers to the audit layer, the console and MCP: its two reads, by name."""
+
+from typing import Any
+
+from memoryconsole.models import Store, Trace
+from memoryconsole.models.traces import Outcome
+from memoryconsole.registry import Operation, Policy, Replayed
+from memoryconsole.traces import Laps, Told
+from reconstruct import core, services, story, why
+from reconstruct.serializers import RecallIn, ReconstructIn, recall_ask, reconstruct_ask
+
+
+def _reconstruct_ask(body: Any) -> services.ReconstructAsk:
+    return reconstruct_ask(ReconstructIn.read(body))
+
+
+def _recall_ask(body: Any) -> services.RecallAsk:
+    return recall_ask(RecallIn.read(body))
+
+
+def _run(store: Store, ask: services.ReconstructAsk, call: Policy, laps: Laps) -> Told:
+    return services.reconstruct(store, ask, call, laps)
+
+
+def _replay(store: Store, trace: Trace) -> Replayed:
+    return services.replay_reconstruct(store, trace, _reconstruct_ask(trace.request))
+
+
+def _why(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
+    if trace.outcome == Outcome.REFUSED:
+        return why.of_refused(trace, ref)
+    return why.of_reconstruct(store, trace, _reconstruct_ask(trace.request), ref)
+
+
+def _ranked(trace: Trace) -> list[str]:
+    # A refusal has neither.
+    return [item["head"] for item in trace.told.get("items", [])[: trace.told.get("returned", 0)]]
+
+
+def _run_recall(store: Store, ask: services.RecallAsk, call: Policy, laps: Laps) -> Told:
+    return services.recall(store, ask, call, laps)
+
+
+def _replay_recall(store: Store, trace: Trace) -> Replayed:
+    return services.replay_recall(store, trace, _recall_ask(trace.request))
+
+
+def _why_recall(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
+    if trace.outcome == Outcome.REFUSED:
+        return why.of_refused(trace, ref)
+    return why.of_recall(store, trace, _recall_ask(trace.request), ref)
+
+
+def _ranked_recall(trace: Trace) -> list[str]:
+    return list(trace.told.get("refs", []))
+
+
+OPERATIONS = (
+    Operation(
+        name="reconstruct",
+        core=core.CORE,
+        parse=_reconstruct_ask,
+        run=_run,
+        replay=_replay,
+        why=_why,
+        ranked=_ranked,
+        story=story.of_reconstruct,
+    ),
+    Operation(
+        name="recall",
+        core=core.CORE,
+        parse=_recall_ask,
+        run=_run_recall,
+        replay=_replay_recall,
+        why=_why_recall,
+        ranked=_ranked_recall,
+        story=story.of_recall,
+    ),
+)

@@ -1,0 +1,17 @@
+"""Bodies of declarations, and what is read out of their answers."""
+
+
+def url(store, tail=""):
+    return f"/api/v1/stores/{store.public_id}{tail}"
+
+
+def named(*names):
+    return {"entities": [{"name": name} for name in names]}
+
+
+def relation(subject, predicate, object_):
+    return {"relations": [{"subject": subject, "predicate": predicate, "object": object_}]}
+
+
+def paths(answer):
+    return [item["item"] for item in answer["dropped"]]

@@ -1,0 +1,561 @@
+"""What went wrong in memories like this one, tried through HTTP on the real search: budgets, ties, outages, scripts,
+cut characters, projects, deletions, versions.
+"""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from django.db import connections
+
+from memoryconsole import embedding
+from memoryconsole.models import Record, RecordNode
+from tests.api.declared import named, relation, url
+from tests.conftest import make_client, make_store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ask(api, store):
+    def ask(query, **members):
+        answer = api.post(url(store, "/reconstruct"), {"query": query, **members}, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return ask
+
+
+@pytest.fixture
+def read(api, store):
+    def read(*refs):
+        answer = api.post(url(store, "/contents"), {"refs": list(refs)}, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return read
+
+
+def sequence(body):
+    """Every quote of an answer in the contract's order: heads, then excerpts in rounds."""
+    heads = [(item["head_ref"], item["content"]) for item in body["items"]]
+    excerpts = ([(e["ref"], e["content"]) for e in item.get("excerpts", [])] for item in body["items"])
+    return [*heads, *(quote for turn in itertools.zip_longest(*excerpts) for quote in turn if quote)]
+
+
+def claims(body):
+    return [claim["ref"] for item in body["items"] for claim in item["claims"]]
+
+
+# The budget
+
+
+def test_more_budget_takes_no_quote_away_and_nothing_slips_past_a_long_one(api, store, ask, say):
+    """Three items of two or three versions, quotes of 9 to 70 characters, every budget from one quote up."""
+    api.patch(url(store), {"settings": {"preview_chars": 70}}, format="json")
+    lengths = {"a": (30, 9, 50), "b": (70, 12), "c": (11, 60, 20)}
+    say(
+        *(
+            {"content": f"walrus {name} ".ljust(length, "z"), "message_id": name,
+             "timestamp": f"2026-01-0{3 - version}T00:00:00Z"}
+            for name, versions in lengths.items()
+            for version, length in enumerate(versions)
+        )
+    )  # fmt: skip
+    full = ask("walrus", count=3, budget=20_000, top_k=100)
+    whole = sequence(full)
+    assert (len(full["items"]), len(whole)) == (3, 8)
+    assert "budget_exhausted" not in json.dumps(full)
+    before = 0
+    for budget in range(70, sum(len(content) for _, content in whole) + 1):
+        body = ask("walrus", count=3, budget=budget, top_k=100)
+        carried = sequence(body)
+        assert carried == whole[: len(carried)]
+        assert len(carried) >= max(before, 1)
+        before = len(carried)
+        if before < len(whole):
+            assert sum(len(content) for _, content in whole[: before + 1]) > budget
+            assert body["effective_budget"] == budget
+            assert body["used_budget"] == sum(len(content) for _, content in carried)
+            omitted = sum(item.get("excerpts_omitted", 0) for item in body["items"])
+            assert omitted == len(claims(body)) - before
+        short = body["returned_count"] < 3
+        assert body.get("shortfall_reason") == ("budget_exhausted" if short else None)
+    assert before == len(whole)
+
+
+def test_a_named_count_is_not_cut_by_a_budget_nobody_named(ask, say):
+    say(*(f"walrus {number} " + "rests and swims. " * 40 for number in range(10)))
+    body = ask("walrus", count=10)
+    assert [len(item["content"]) for item in body["items"]] == [500] * 10
+    assert "used_budget" not in body
+    assert ask("walrus", count=10, budget=4000)["returned_count"] == 8
+
+
+# Ties
+
+
+TWELVE = (
+    "alder",
+    "birch",
+    "cedar",
+    "elder",
+    "hazel",
+    "larch",
+    "maple",
+    "olive",
+    "pecan",
+    "rowan",
+    "tulip",
+    "yucca",
+)
+
+WORKER = """
+import django, json, sys
+django.setup()
+from rest_framework.test import APIClient
+client = APIClient()
+client.credentials(HTTP_AUTHORIZATION="Bearer " + sys.argv[1])
+for store in sys.argv[2:]:
+    for count in (1, 3, 10):
+        body = {"query": "tide table", "count": count, "trace": True}
+        answer = client.post(f"/api/v1/stores/{store}/reconstruct", body, format="json")
+        assert answer.status_code == 200, answer.content
+        print(answer.content.decode())
+"""
+
+
+def test_equal_rows_are_answered_alike_whatever_the_insert_order_the_process_and_its_hashes(ada):
+    """Three stores of the same twelve rows, each asked by four processes with hash seeds of their own."""
+    stores, seen = [make_store(ada) for _ in range(3)], []
+    client = make_client(ada, *stores)
+    for seed, store in enumerate(stores):
+        rows = [{"content": f"{word} tide table", "message_id": word, "timestamp": "2026-01-01T10:00:00Z"}
+                for word in random.Random(seed).sample(TWELVE, 12)]  # fmt: skip
+        assert client.post(url(store, "/records"), {"records": rows}, format="json").status_code == 201
+    database = connections["default"].settings_dict
+    address = (
+        f"postgresql://{database['USER']}:{database['PASSWORD']}@:{database['PORT']}/{database['NAME']}"
+        f"?host={database['HOST'].replace('/', '%2F')}"
+    )
+    environment = os.environ | {
+        "DJANGO_SETTINGS_MODULE": "memoryconsole.settings",
+        "DATABASE_URL": address,
+        "MEMORYCONSOLE_SECRET_KEY": "not used here",
+        "MEMORYCONSOLE_ALLOWED_HOSTS": "testserver",
+    }
+    token = client._credentials["HTTP_AUTHORIZATION"].removeprefix("Bearer ")
+    command = [sys.executable, "-c", WORKER, token, *(store.public_id for store in stores)]
+    workers = [
+        subprocess.Popen(
+            command,
+            env=environment | {"PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for seed in ("0", "1", "2", "4711")
+    ]
+    for worker in workers:
+        output, said = worker.communicate(timeout=120)
+        assert worker.returncode == 0, said.decode()
+        seen.append(output)
+    assert len(set(seen)) == 1
+    lines = seen[0].decode().splitlines()
+    assert len(lines) == 9
+    renamed = {by_message(store, lines[place * 3 : place * 3 + 3]) for place, store in enumerate(stores)}
+    assert len(renamed) == 1
+    # Inserted in three orders, they do have different refs.
+    assert len({tuple(lines[place * 3 : place * 3 + 3]) for place in range(3)}) == 3
+    one, three, ten = (json.loads(line) for line in lines[:3])
+    assert (
+        one["trace"]["candidate_refs"] == three["trace"]["candidate_refs"] == ten["trace"]["candidate_refs"]
+    )
+    assert (one["items"], three["items"]) == (ten["items"][:1], ten["items"][:3])
+
+
+def by_message(store, lines):
+    names = dict(Record.objects.filter(store=store).values_list("number", "message_id"))
+    text = "\n".join(lines)
+    for number in sorted(names, reverse=True):
+        text = text.replace(f'"mem:{number}"', f'"{names[number]}"')
+    return text
+
+
+# A dead embedder
+
+
+def raises(_texts):
+    raise ConnectionError("refused")
+
+
+def times_out(_texts):
+    time.sleep(0.05)
+    raise TimeoutError("no answer")
+
+
+class Dead:
+    name, dimensions, fingerprint = "wordllama-l2-supercat", 256, "dead"
+
+    def __init__(self, embed):
+        self.embed = embed
+
+
+@pytest.mark.parametrize("fault", [raises, times_out])
+def test_a_dead_embedder_is_a_notice_and_never_nothing_stored(fault, api, store, ask, say, run_jobs):
+    long = "\n\n".join(
+        f"{name} log. " + "Nothing happened there. " * 60 for name in ("alpha", "walrus", "omega")
+    )
+    say(long)
+    run_jobs(store)
+    healthy = ask("zzyzx"), ask("walrus")
+    with mock.patch.object(embedding, "current", return_value=Dead(fault)):
+        silent, quoted, none = ask("zzyzx", count=3), ask("walrus"), ask("walrus", count=0)
+        recalled = api.post(url(store, "/recall"), {"query": "zzyzx"}, format="json").json()
+    assert silent["items"] == recalled["results"] == []
+    for body in (silent, quoted, none, recalled):
+        assert (body["advisory"]["degraded"], body["advisory"]["severity"]) == (True, "fault")
+        assert body["advisory"]["reason"] == "embedder_failed"
+    assert quoted["quote_selection"] == "lexical_only"
+    assert quoted["items"][0]["content"].startswith("walrus log.")
+    assert "quote_selection" not in silent
+    for body in healthy:
+        assert not {"advisory", "quote_selection"} & body.keys()
+
+
+# Scripts
+
+
+UNSPACED = {
+    "做好财务护城河": ["护城", "财务", "城", "河"],
+    "城の鍵は護城の中": ["城", "護城", "鍵"],
+    "今日は成語しりとりをした": ["しり", "成語", "日"],
+    "오늘 끝말잇기": ["끝말", "끝"],
+}
+
+
+@pytest.mark.parametrize("text", UNSPACED)
+def test_queries_of_one_or_two_characters_find_their_row(text, ask, say):
+    say(*(f"daily report {number}, nothing new" for number in range(40)))
+    (ref,) = say(text)
+    say("別の話", "다른 이야기")
+    for query in UNSPACED[text]:
+        for form in ("NFC", "NFD"):
+            body = ask(unicodedata.normalize(form, query))
+            assert (body["items"][0]["head_ref"], body["items"][0]["content"]) == (ref, text), query
+            assert "gate_fallback" not in body
+
+
+# Characters of several code points
+
+
+CHARACTERS = {
+    "family": "👩\u200d👩\u200d👧\u200d👦",
+    "flag": "🇯🇵",
+    "tone": "👍🏽",
+    "keycap": "1\ufe0f\u20e3",
+    "accents": "e\u0301\u0323",
+    "devanagari": "क्\u200dषि",
+    "hangul": "\u1112\u1161\u11ab",
+}
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_a_quote_cut_inside_a_character_is_the_stored_text(name, api, store, ask, say):
+    """The cut falls on every code point of the character, and three before and behind it."""
+    character = CHARACTERS[name]
+    api.patch(url(store), {"settings": {"preview_chars": 40}}, format="json")
+    texts = {}
+    for before in range(40 - len(character) - 3, 44):
+        text = "walrus ".ljust(before, "x") + character + " and then some more of it"
+        texts[say(text)[0]] = text
+    answer = api.post(
+        url(store, "/reconstruct"), {"query": "walrus", "count": 10, "top_k": 100}, format="json"
+    )
+    body = json.loads(answer.content.decode("utf-8", "strict"))
+    refs = claims(ask("walrus", count=10, top_k=100))
+    quoted = dict(sequence(body))
+    for ref, text in texts.items():
+        if ref not in refs:
+            # More items than one answer has: asked for by its own position.
+            body = ask(text)
+            quoted |= dict(sequence(body))
+        assert quoted[ref] == text[:40]
+    for item in body["items"]:
+        assert (item["content_truncated"], item["content_len"]) == (True, len(texts[item["head_ref"]]))
+        assert item["node_unavailable"] == "no_nodes"
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_nodes_and_spans_cut_inside_a_character_are_the_stored_text(name, store, ask, say, read, run_jobs):
+    """A long text without any boundary is cut where the window closes: here, once on each code point."""
+    character, window = CHARACTERS[name], 1800
+    for shift in range(-3, len(character) + 4):
+        text = "x" * (window - shift) + character * 600 + "walrus"
+        (ref,) = say({"content": text, "message_id": f"{name}{shift}"})
+        run_jobs(store)
+        nodes = list(
+            RecordNode.objects.filter(store=store, record__number=int(ref[4:]))
+            .order_by("index")
+            .values_list("start", "end")
+        )
+        assert nodes[0][0] == 0
+        assert nodes[-1][1] == len(text)
+        assert [end for _, end in nodes[:-1]] == [start for start, _ in nodes[1:]]
+        served = read(*({"ref": ref, "node": place} for place in range(len(nodes))))["items"]
+        assert [item["content"] for item in served] == [text[start:end] for start, end in nodes]
+        assert "".join(item["content"] for item in served) == text
+        start = window - shift
+        for end in range(start + 1, start + len(character) + 2):
+            (item,) = read({"ref": ref, "span": [start - 1, end]})["items"]
+            assert item["content"] == text[start - 1 : end]
+            assert item["range"] == {"span": [start - 1, end], "content_len": len(text)}
+    stored = {record.ref: record.content for record in Record.objects.filter(store=store)}
+    body = ask("walrus", count=10, top_k=100, trace=True)
+    # They mention the walrus at their ends.
+    assert body["returned_count"] == 10
+    for item in body["items"]:
+        start, end = item["node"]["span"]
+        assert item["content"] == stored[item["head_ref"]][start:end]
+
+
+# Projects
+
+
+def test_two_projects_with_one_message_id_are_two_messages(api, store, ask, say, read):
+    say(*({"content": f"walrus of {project or 'all'}", "message_id": "m", "project_id": project,
+           "timestamp": f"2026-01-0{day}T00:00:00Z"} for day, project in enumerate(("", "a", "b"), start=1)))  # fmt: skip
+    for scope in ({}, {"project_id": "a"}, {"project_id": None}):
+        body = ask("walrus", count=5, **scope)
+        assert {item["independence_reason"] for item in body["items"]} == {"singleton"}
+        assert "supersedes" not in json.dumps(body)
+    assert len(ask("walrus", count=5)["items"]) == 3
+    assert not any("superseded_by" in item for item in read("mem:1", "mem:2", "mem:3")["items"])
+    for number in (1, 2, 3):
+        record = api.get(url(store, f"/records/mem:{number}")).json()
+        assert (record["superseded_by"], record["version_count"]) == (None, 1)
+
+
+def test_a_relation_of_another_project_bundles_nothing(ask, say, declare):
+    """Rows of the global pool, a relation declared in project b: whoever asks in project a does not see it."""
+    say("walrus on the quay", "walrus on the pier")
+    declare(relation("mem:2", "corrects", "mem:1"), project_id="b")
+    for scope in ({"project_id": "a"}, {"project_id": ""}):
+        items = ask("walrus", count=5, **scope)["items"]
+        assert [item["independence_reason"] for item in items] == ["singleton", "singleton"]
+        assert not any("roles" in claim for item in items for claim in item["claims"])
+    for scope in ({"project_id": "b"}, {}):
+        (item,) = ask("walrus", count=5, **scope)["items"]
+        assert item["independence_reason"] == "cluster:relation"
+
+
+def test_a_relation_to_a_row_of_another_project_bundles_nothing(ask, say, declare):
+    say("walrus on the quay", {"content": "walrus on the pier", "project_id": "b"},
+        {"content": "walrus at sea", "project_id": "a"})  # fmt: skip
+    declare(
+        {"relations": [{"subject": "mem:2", "predicate": "corrects", "object": f"mem:{n}"} for n in (1, 3)]}
+    )
+    body = ask("walrus", count=5, project_id="a", trace=True)
+    assert sorted(claims(body)) == ["mem:1", "mem:3"]
+    assert {item["independence_reason"] for item in body["items"]} == {"singleton"}
+    assert "mem:2" not in json.dumps(body)
+
+
+# Bounds
+
+
+def test_fifty_hops_are_five_and_the_answer_says_so(ask, say, declare):
+    say("the walrus sleeps", *(f"ballast {hop}" for hop in range(1, 8)))
+    declare(named("stop 0"), anchor_ref="mem:1")
+    for hop in range(1, 8):
+        declare({**named(f"stop {hop}"), **relation(f"stop {hop - 1}", "leads to", f"stop {hop}")},
+                anchor_ref=f"mem:{hop + 1}")  # fmt: skip
+    fifty, five = ask("walrus", max_hops=50, top_k=1), ask("walrus", max_hops=5, top_k=1)
+    assert fifty == five
+    assert fifty["bounds"] == {
+        "top_k": 1, "max_hops": 5, "max_evidence": 40, "omitted": ["max_hops"], "reached": ["top_k"],
+    }  # fmt: skip
+    assert sorted(claim["hops"] for claim in fifty["items"][0]["claims"] if "hops" in claim) == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    # Said also where nothing was walked, and only where it was lowered.
+    assert ask("zzyzx", max_hops=50)["bounds"] == {"top_k": 20, "max_hops": 5, "max_evidence": 40}
+    assert "bounds" not in ask("zzyzx", max_hops=5)
+
+
+# Deleting
+
+
+def test_a_deleted_row_leaves_every_path_and_gives_its_place_to_the_next(
+    api, store, ask, say, read, declare, run_jobs
+):
+    long = "The walrus of pier nine sleeps on the warm stones. " * 60
+    say(long, "The walrus of pier nine wakes.", {"content": "apart", "session_id": "s"})
+    declare({"entities": [{"name": "Otto", "aliases": ["pier nine"]}], **relation("Otto", "near", "Keeper")},
+            anchor_ref="mem:1")  # fmt: skip
+    declare(named("Keeper"), anchor_ref="mem:3")
+    declare(relation("mem:1", "supersedes", "mem:2"))
+    body = {
+        "summary": "a day",
+        "session_id": "s",
+        "depth": 0,
+        "source_type": "messages",
+        "source_ids": [1, 3],
+    }
+    assert api.post(url(store, "/summaries"), body, format="json").status_code == 400
+    api.post(url(store, "/summaries"), {"summary": "walrus day", "start": "2026-01-01", "end": "2026-01-02"},
+             format="json")  # fmt: skip
+    run_jobs(store)
+    question = long[:50]
+    before = ask(question, top_k=100, trace=True, count=10)
+    assert before["items"][0]["head_ref"] == "mem:1"
+    assert {"mem:1", "mem:3"} <= set(claims(before))
+
+    assert api.delete(url(store, "/records/mem:1")).status_code == 202
+    unknown = read("mem:99", {"ref": "mem:99", "node": 0}, {"ref": "mem:99", "span": [0, 9]})
+    gone = read("mem:1", {"ref": "mem:1", "node": 0}, {"ref": "mem:1", "span": [0, 9]})
+    assert json.dumps(gone) == json.dumps(unknown).replace("mem:99", "mem:1")
+    for moment in ("at once", "erased"):
+        for query in (question, "pier nine", "otto", "keeper", ""):
+            first, second = ask(query, count=10, trace=True), ask(query, count=10, trace=True)
+            assert first == second, moment
+            assert "mem:1" not in json.dumps(first), (moment, query)
+        assert ask(question)["items"][0]["head_ref"] == "mem:2"
+        assert "superseded_by" not in read("mem:2")["items"][0]
+        assert api.get(url(store, "/entities/1")).json()["mentions"] == []
+        listed = api.get(url(store, "/records")).json()["results"]
+        assert [row["ref"] for row in listed] == ["mem:3", "mem:2"]
+        run_jobs(store)
+    assert not RecordNode.objects.filter(store=store).exists()
+
+
+def test_a_deleted_store_has_neither_rows_nor_contents(api, store, ask, say, run_jobs):
+    say("the walrus sleeps")
+    assert ask("walrus")["returned_count"] == 1
+    assert api.delete(url(store)).status_code == 202
+    for _ in range(2):
+        for tail, body in (("/reconstruct", {"query": "walrus"}), ("/contents", {"refs": ["mem:1"]})):
+            assert api.post(url(store, tail), body, format="json").status_code == 404
+        run_jobs(store)
+
+
+# Versions and scopes
+
+
+def test_a_correction_in_a_channel_is_told_by_the_version_it_leaves_behind(api, store, ask, say, read):
+    """Version 1 for everybody, version 2 in channel x: from y only the first is there, and it says that it is old."""
+    say(
+        {"content": "walrus feeding is at nine", "message_id": "m", "timestamp": "2026-01-01T00:00:00Z"},
+        {"content": "walrus feeding is at ten", "message_id": "m", "channel": "x", "timestamp": "2026-01-02T00:00:00Z",
+         "source": {"type": "User", "id": "odalys"}},
+    )  # fmt: skip
+    (outside,) = ask("walrus feeding", channel="y", count=5)["items"]
+    assert (outside["head_ref"], [claim["ref"] for claim in outside["claims"]]) == ("mem:1", ["mem:1"])
+    for scope in ({}, {"channel": "x"}):
+        (inside,) = ask("walrus feeding", count=5, **scope)["items"]
+        assert inside["head_ref"] == "mem:2"
+        assert inside["claims"][1]["roles"] == [{"ref": "mem:2", "role": "supersedes"}]
+    old = api.get(url(store, "/records/mem:1")).json()
+    assert old["superseded_by"] == "mem:2"
+    (newer,) = (row for row in old["versions"] if row["ref"] == "mem:2")
+    assert (newer["channel"], newer["source"]["id"], newer["timestamp"]) == (
+        "x",
+        "odalys",
+        "2026-01-02T00:00:00Z",
+    )
+    assert read("mem:1")["items"][0]["superseded_by"] == "mem:2"
+
+
+# The trace
+
+
+def test_every_path_has_a_whole_trace(ask, say, store, run_jobs, settings):
+    long = "\n\n".join(
+        f"{name} log. " + "Nothing happened there. " * 60 for name in ("alpha", "walrus", "omega")
+    )
+    say(long, "the walrus sleeps", "the walrus wakes")
+    run_jobs(store)
+    paths = {
+        "hit": ask("walrus", trace=True, count=3),
+        "no hit": ask("zzyzx", trace=True),
+        "count zero": ask("walrus", trace=True, count=0),
+        "budget": ask("walrus log nothing", trace=True, count=3, budget=500),
+    }
+    with mock.patch.object(embedding, "current", return_value=Dead(raises)):
+        paths["degraded"] = ask("walrus", trace=True, count=3)
+    for path, body in paths.items():
+        assert "null" not in json.dumps({**body, "requested_count": 0, "requested_budget": 0}), path
+        told = body["reconstruction"]
+        assert told.keys() == {"policy", "candidate_count", "cluster_count", "selected_count",
+                               "excluded_without_provenance"}  # fmt: skip
+        trace = body["trace"]
+        assert len(trace["candidate_refs"]) == told["candidate_count"]
+        assert len(trace["clusters"]) == told["cluster_count"]
+        assert sorted(ref for cluster in trace["clusters"] for ref in cluster) == sorted(
+            trace["candidate_refs"]
+        )
+        assert told["selected_count"] == body["returned_count"] == len(body["items"])
+        assert {"count_policy", "budget_policy", "effective_budget", "used_budget", "bounds"} <= body.keys()
+        by_node = {item["head_ref"] for item in body["items"] if "node" in item}
+        assert by_node <= trace.get("node_order", {}).keys()
+    assert paths["hit"]["trace"]["node_order"] == {"mem:1": [1, 0, 2]}
+    assert "node_order" in paths["degraded"]["trace"]
+    assert paths["no hit"]["trace"] == {"candidate_refs": [], "clusters": []}
+    assert len(paths["count zero"]["trace"]["candidate_refs"]) == 3
+    assert paths["budget"]["shortfall_reason"] == "budget_exhausted"
+
+
+# Several ways to one row
+
+
+def test_a_row_that_words_meaning_and_the_walk_find_is_a_candidate_and_the_nearest_reason_wins(
+    ada, api, store, ask, say, declare
+):
+    """Fifty calls, eight at a time: the row both searched and declared keeps its place; one reached by two ways has
+    the fewer hops, and of two relations at one hop the one declared last.
+    """
+    say("the walrus sleeps on the pier", "the walrus wakes", "ballast", "rope")
+    declare({**named("Walrus"), **relation("Walrus", "knows", "Keeper")}, anchor_ref="mem:1")
+    declare(named("Keeper"), anchor_ref="mem:2")
+    declare(named("Keeper"), anchor_ref="mem:3")
+    declare(relation("Keeper", "carries", "Rope"))
+    declare(named("Rope"), anchor_ref="mem:3")
+    declare(named("Rope"), anchor_ref="mem:4")
+    declare(relation("Walrus", "is fed by", "Keeper"))
+
+    def once(_):
+        answer = make_client(ada, store).post(
+            url(store, "/reconstruct"), {"query": "walrus", "count": 5, "max_hops": 3}, format="json"
+        )
+        for connection in connections.all():
+            connection.close()
+        return answer.content
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = set(pool.map(once, range(50)))
+    assert len(answers) == 1
+    body = json.loads(answers.pop())
+    assert sorted(claims(body)) == ["mem:1", "mem:2", "mem:3", "mem:4"]
+    why = {
+        claim["ref"]: (claim["why"], claim.get("hops")) for item in body["items"] for claim in item["claims"]
+    }
+    assert why == {
+        "mem:1": ("seed", None),
+        "mem:2": ("seed", None),
+        "mem:3": ("relation:is fed by", 1),
+        "mem:4": ("relation:carries", 2),
+    }
+    assert len(body["items"]) == 2

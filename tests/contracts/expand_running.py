@@ -1,0 +1,44 @@
+"""A scenario of `expand_query.json` from its data to its verdict: the levels that are built."""
+
+from copy import deepcopy
+from typing import Any
+
+from provenance.expand_query.core import Scope, build_provenance, read_blocks
+from tests.contracts.expand_format import Step, generate
+from tests.contracts.expand_values import Result, Results, fault_of
+from tests.contracts.scenario_files import Scenario
+
+# What a step of the builder leaves out.
+DEFAULT_STATUS = "completed"
+
+
+def run(scenario: Scenario) -> Results:
+    """The results of every step. The scenario has been validated and is of level `builder`."""
+    blocks = generate(scenario["given"].get("context_blocks", []))
+    before = deepcopy(blocks)
+    results = Results()
+    for step in scenario["call"]["steps"]:
+        results.named[step["as"]] = Result(_build(step, blocks))
+    results.extras["$blocks_unchanged"] = blocks == before
+    return results
+
+
+def _build(step: Step, blocks: list[Any]) -> dict[str, Any]:
+    args = generate(step["args"])
+    session_id = args["session_id"]
+    return build_provenance(
+        read_blocks(blocks),
+        scope=Scope(
+            session_id=session_id,
+            session_ids=tuple(args.get("session_ids", [session_id])),
+            kind=args.get("scope_kind", "current_session"),
+        ),
+        synthesis_status=args.get("synthesis_status", DEFAULT_STATUS),
+        context_truncated=args.get("context_truncated", False),
+    )
+
+
+def faults(scenario: Scenario, results: Results) -> list[str]:
+    """Everything the scenario finds wrong with its results."""
+    found = [fault_of(expectation, results) for expectation in scenario["expect"]]
+    return [fault for fault in found if fault is not None]
