@@ -67,15 +67,19 @@ def describe(
     parameters: "list[Any] | None" = None,
     repeatable: bool = False,
     also: "dict[int, str] | None" = None,
+    media_type: str = "",
 ) -> Callable[[Any], Any]:
     """Describe one method of a view: its operation id, what it takes, its success and its problems.
 
-    `repeatable`: it takes an Idempotency-Key. `also`: further problems by status.
+    `repeatable`: it takes an Idempotency-Key. `also`: further problems by status. `media_type`: of an
+    answer that is no JSON.
     """
     problems = PROBLEMS | ({409: "the Idempotency-Key was used with another body"} if repeatable else {})
     problems |= also or {}
     success = None if status == 204 else OpenApiTypes.OBJECT
     responses: dict[Any, Any] = {status: OpenApiResponse(success, description=answer)}
+    if media_type:
+        responses = {(status, media_type): OpenApiResponse(OpenApiTypes.BINARY, description=answer)}
     for code, reason in sorted(problems.items()):
         responses[code, "application/problem+json"] = OpenApiResponse(Problem, description=reason)
     return extend_schema(

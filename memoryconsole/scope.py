@@ -20,21 +20,27 @@ class ReadScope:
     channel: str = ""
     source_id: str = ""
 
-    def context(self) -> Q:
-        """The condition on `project_id` and `channel`, for any table that carries both."""
+    def context(self, through: str = "") -> Q:
+        """The condition on `project_id` and `channel`, for any table that carries both.
+
+        `through`: for the row a foreign key of that name leads to. It is a join on primary keys: a subquery over all
+        readable rows is planned badly while a table has no statistics.
+        """
+        at = f"{through}__" if through else ""
         condition = Q()
         if self.project_id is not None:
-            condition &= Q(project_id__in={self.project_id, ""})
+            condition &= Q(**{f"{at}project_id__in": {self.project_id, ""}})
         if self.channel:
-            condition &= Q(channel__in=[self.channel, ""])
+            condition &= Q(**{f"{at}channel__in": [self.channel, ""]})
         return condition
 
-    def records(self) -> Q:
+    def records(self, through: str = "") -> Q:
         """The condition on a record (or any row with its scope columns and a `source_id`)."""
         if not self.source_id:
-            return self.context()
+            return self.context(through)
+        at = f"{through}__" if through else ""
         # A literal prefix: Django escapes % and _.
-        return self.context() & Q(source_id__startswith=self.source_id)
+        return self.context(through) & Q(**{f"{at}source_id__startswith": self.source_id})
 
     @property
     def reads_summaries(self) -> bool:

@@ -227,7 +227,7 @@ class ExportsApi(ConsoleView):
 class ExportApi(ConsoleView):
     scopes = {"GET": Scope.READ}
 
-    @describe("export_store", 200, "one JSON object a line")
+    @describe("export_store", 200, "one JSON object a line", media_type=NDJSON)
     def get(self, request: Request, store: str) -> HttpResponseBase:
         """Everything in the store, streamed from one snapshot."""
         opened = self.open_store(store)
@@ -237,7 +237,7 @@ class ExportApi(ConsoleView):
 class JobFileApi(ConsoleView):
     scopes = {"GET": Scope.READ}
 
-    @describe("read_job_file", 200, "one JSON object a line")
+    @describe("read_job_file", 200, "one JSON object a line", media_type=NDJSON)
     def get(self, request: Request, job: uuid.UUID) -> HttpResponseBase:
         """The file an export made."""
         found = find_job(self.actor, job, Scope.READ)

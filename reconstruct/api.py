@@ -9,7 +9,6 @@ from memoryconsole.errors import ConsoleError
 from memoryconsole.models import Scope
 from memoryconsole.openapi import describe
 from memoryconsole.views import ConsoleView, ContractView
-from reconstruct.contents import get_contents
 from reconstruct.serializers import ContentsIn, RecallIn, ReconstructIn, TraverseIn, traverse_ask
 from reconstruct.traverse import traverse
 
@@ -35,8 +34,8 @@ class RecallApi(ContractView):
         return self.answer(request, store)
 
 
-class ContentsApi(ConsoleView):
-    scopes = {"POST": Scope.READ}
+class ContentsApi(ContractView):
+    operation = "contents"
 
     @describe(
         "get_contents",
@@ -46,8 +45,7 @@ class ContentsApi(ConsoleView):
     )
     def post(self, request: Request, store: str) -> Response:
         """Stored texts by ref, whole or in part, as much as one answer holds."""
-        refs = self.read_body(ContentsIn)["refs"]
-        return Response(get_contents(self.open_store(store), refs))
+        return self.answer(request, store)
 
     def problem_extensions(self, error: ConsoleError) -> dict[str, Any]:
         return {"ok": False, "error": error.detail}

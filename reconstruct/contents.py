@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memoryconsole.models import Record, Store, Summary
+from memoryconsole.models import Record, Store, Summary, Trace
+from memoryconsole.models.traces import Outcome, row_key
 from memoryconsole.nodes import Parent, StoredNode, partitions, read_nodes
+from memoryconsole.registry import Replayed
 from memoryconsole.services.superseding import successors
 from memoryconsole.snapshot import snapshot
+from memoryconsole.traces import Laps, NotReplayable, Told
 from reconstruct.core.types import Ref
 
 MAX_REFS = 20
@@ -51,10 +54,10 @@ class Entry:
     range: Range | Reason | None = None
 
 
-def get_contents(store: Store, sent: Sequence[Any]) -> dict[str, Any]:
+def get_contents(store: Store, sent: Sequence[Any], laps: Laps) -> Told:
     """The answer to 1 to MAX_REFS refs, each a ref or `{ref, node | span}`, as they came in."""
     entries = [read_entry(each) for each in sent]
-    with snapshot():
+    with snapshot() as at:
         rows = _rows(store, {entry.ref for entry in entries if entry.ref is not None})
         by_node = {
             entry.ref for entry in entries if isinstance(entry.range, Range) and entry.range.kind == "node"
@@ -66,7 +69,74 @@ def get_contents(store: Store, sent: Sequence[Any]) -> dict[str, Any]:
     for row in rows.values():
         if row.parent in newer:
             row.about["superseded_by"] = newer[row.parent]
-    return _served(entries, rows, nodes)
+    laps.lap("rows")
+    served = _judged(entries, rows, nodes)
+    body = _body(entries, served, rows)
+    laps.lap("serve")
+    return Told(
+        body=body,
+        outcome=Outcome.ANSWERED if body["items"] else Outcome.EMPTY,
+        reason="" if body["items"] else "nothing_served",
+        asked_at=at,
+        seen={"digests": {str(ref): row.digest.hex()[:16] for ref, row in rows.items()}},
+        told={"entries": served, "superseded_by": {str(ref): newer[row.parent] for ref, row in rows.items()
+                                                   if row.parent in newer}},
+        quoted=_quoted(entries, served),
+    )  # fmt: skip
+
+
+def replay_contents(store: Store, trace: Trace) -> Replayed:
+    """What was served, read again at the very places. Raises NotReplayable when a row is gone."""
+    entries = [read_entry(each) for each in trace.request["refs"]]
+    served = trace.told["entries"]
+    digests: dict[str, str] = trace.seen["digests"]
+    with snapshot():
+        rows = _rows(store, {entry.ref for entry in entries if entry.ref is not None})
+    found = {str(ref): row.digest.hex()[:16] for ref, row in rows.items()}
+    if digests.keys() - found.keys():
+        raise NotReplayable("forgotten")
+    if any(found[ref] != digest for ref, digest in digests.items()):
+        raise NotReplayable("changed")
+    for ref, row in rows.items():
+        if newer := trace.told["superseded_by"].get(str(ref)):
+            row.about["superseded_by"] = newer
+    return Replayed(_body(entries, served, rows), trace.told)
+
+
+def served_refs(trace: Trace) -> list[str]:
+    """The refs whose texts a traced call served, in order, each once. None for a refusal."""
+    judged = trace.told.get("entries", [])
+    entries = [read_entry(each) for each in trace.request["refs"]] if judged else []
+    pairs = zip(entries, judged, strict=True)
+    return list(dict.fromkeys(str(entry.ref) for entry, outcome in pairs if outcome["as"] == "served"))
+
+
+def why_contents(trace: Trace, ref: str) -> dict[str, Any]:
+    """Why a row's text is in an answer of get_contents, or not."""
+    entries = [read_entry(each) for each in trace.request["refs"]]
+    for entry, outcome in zip(entries, trace.told["entries"], strict=True):
+        if str(entry.ref) == ref:
+            is_in = outcome["as"] == "served"
+            bound = outcome.get("reason", outcome["as"])
+            sentence = f"{ref} {_SENTENCES[outcome['as']]}" + (f": {bound}." if "reason" in outcome else ".")
+            return {
+                "ref": ref,
+                "verdict": "in" if is_in else "out",
+                "bound": bound,
+                "sentence": sentence,
+                "paths": [],
+            }
+    return {
+        "ref": ref, "verdict": "out", "bound": "not_asked", "sentence": f"{ref} was not asked for.", "paths": []
+    }  # fmt: skip
+
+
+_SENTENCES = {
+    "served": "was served",
+    "missing": "was not there: no row of that ref, or none any more",
+    "unresolved": "was asked for in a range that could not be served",
+    "deferred": f"fell behind the {BUDGET_CHARS} characters of one answer and was handed back to be asked again",
+}
 
 
 def read_entry(sent: Any) -> Entry:
@@ -110,6 +180,7 @@ class _Row:
 
     parent: Parent
     text: str
+    digest: bytes
     about: dict[str, Any]
 
 
@@ -120,12 +191,16 @@ def _rows(store: Store, refs: set[Ref]) -> dict[Ref, _Row]:
     if records:
         stored = Record.objects.live().filter(store=store, number__in=records)
         for record in stored:
-            rows[Ref("mem", record.number)] = _Row(("mem", record.pk), record.content, _about(record))
+            rows[Ref("mem", record.number)] = _Row(
+                ("mem", record.pk), record.content, bytes(record.digest), _about(record)
+            )
     summaries = [ref.number for ref in refs if ref.kind == "ep"]
     if summaries:
         for summary in Summary.objects.live().filter(store=store, number__in=summaries):
             about = {"timestamp": summary.as_of}
-            rows[Ref("ep", summary.number)] = _Row(("ep", summary.pk), summary.summary, about)
+            rows[Ref("ep", summary.number)] = _Row(
+                ("ep", summary.pk), summary.summary, bytes(summary.digest), about
+            )
     return rows
 
 
@@ -139,28 +214,58 @@ def _about(record: Record) -> dict[str, Any]:
     return {name: value for name, value in about.items() if value}
 
 
-def _served(
+def _judged(
     entries: Sequence[Entry], rows: dict[Ref, _Row], nodes: dict[Parent, list[StoredNode]]
+) -> list[dict[str, Any]]:
+    """What becomes of each entry: `as` served (with the `range`, null for a whole text), missing, unresolved (with
+    the `reason`), or deferred.
+    """
+    judged: list[dict[str, Any]] = []
+    spent = served = 0
+    for entry in entries:
+        row = rows.get(entry.ref) if entry.ref is not None else None
+        if entry.ref is None or row is None:
+            judged.append({"as": "missing"})
+            continue
+        found = _found(row, entry.range, nodes.get(row.parent, []))
+        if isinstance(found, str):
+            judged.append({"as": "unresolved", "reason": found})
+            continue
+        spent += charge(_item(entry.ref, row, found))
+        if served and spent > BUDGET_CHARS:
+            break
+        served += 1
+        judged.append({"as": "served", "range": found})
+    return judged + [{"as": "deferred"}] * (len(entries) - len(judged))
+
+
+def _quoted(entries: Sequence[Entry], judged: Sequence[dict[str, Any]]) -> list[int]:
+    served = {entry.ref for entry, outcome in zip(entries, judged, strict=True) if outcome["as"] == "served"}
+    return sorted(row_key(ref.kind, ref.number) for ref in served if ref is not None)
+
+
+def _found(
+    row: _Row, wanted: Range | Reason | None, nodes: Sequence[StoredNode]
+) -> dict[str, Any] | Reason | None:
+    return _span(wanted, len(row.text), nodes) if isinstance(wanted, Range) else wanted
+
+
+def _body(
+    entries: Sequence[Entry], judged: Sequence[dict[str, Any]], rows: dict[Ref, _Row]
 ) -> dict[str, Any]:
     items: list[dict[str, Any]] = []
     missing: list[Any] = []
     unresolved: list[dict[str, Any]] = []
     deferred: list[Any] = []
-    spent = 0
-    for place, entry in enumerate(entries):
-        row = rows.get(entry.ref) if entry.ref is not None else None
-        if entry.ref is None or row is None:
+    for entry, outcome in zip(entries, judged, strict=True):
+        if outcome["as"] == "served" and entry.ref is not None:
+            items.append(_item(entry.ref, rows[entry.ref], outcome["range"]))
+        elif outcome["as"] == "missing":
             missing.append(entry.name)
-            continue
-        item = _item(entry.ref, row, entry.range, nodes.get(row.parent, []))
-        if not isinstance(item, dict):
-            unresolved.append({"ref": entry.name, "reason": item})
-            continue
-        spent += charge(item)
-        if items and spent > BUDGET_CHARS:
-            deferred = [later.sent for later in entries[place:]]
-            break
-        items.append(item)
+        elif outcome["as"] == "unresolved":
+            unresolved.append({"ref": entry.name, "reason": outcome["reason"]})
+        else:
+            deferred.append(entry.sent)
     body: dict[str, Any] = {"items": items, "missing": missing, "count": len(items)}
     if unresolved:
         body["unresolved"] = unresolved
@@ -175,16 +280,9 @@ def charge(item: dict[str, Any]) -> int:
     return len(item["content"]) + len(json.dumps(about, ensure_ascii=False))
 
 
-def _item(
-    ref: Ref, row: _Row, wanted: Range | Reason | None, nodes: Sequence[StoredNode]
-) -> dict[str, Any] | Reason:
-    if wanted is None:
+def _item(ref: Ref, row: _Row, found: dict[str, Any] | None) -> dict[str, Any]:
+    if found is None:
         return {"ref": str(ref), "content": row.text, **row.about}
-    if not isinstance(wanted, Range):
-        return wanted
-    found = _span(wanted, len(row.text), nodes)
-    if not isinstance(found, dict):
-        return found
     start, end = found["span"]
     return {"ref": str(ref), "content": row.text[start:end], **row.about, "range": found}
 

@@ -1,4 +1,4 @@
-"""What this floor offers to the audit layer, the console and MCP: its two reads, by name."""
+"""What this floor offers to the audit layer, the console and MCP: its reads, by name."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from memoryconsole.models import Store, Trace
 from memoryconsole.models.traces import Outcome
 from memoryconsole.registry import Operation, Policy, Replayed
 from memoryconsole.traces import Laps, Told
-from reconstruct import core, services, story, why
-from reconstruct.serializers import RecallIn, ReconstructIn, recall_ask, reconstruct_ask
+from reconstruct import contents, core, services, story, why
+from reconstruct.serializers import ContentsIn, RecallIn, ReconstructIn, recall_ask, reconstruct_ask
 
 
 def _reconstruct_ask(body: Any) -> services.ReconstructAsk:
@@ -55,6 +55,24 @@ def _ranked_recall(trace: Trace) -> list[str]:
     return list(trace.told.get("refs", []))
 
 
+def _contents_refs(body: Any) -> list[Any]:
+    return list(ContentsIn.read(body)["refs"])
+
+
+def _run_contents(store: Store, refs: list[Any], _call: Policy, laps: Laps) -> Told:
+    return contents.get_contents(store, refs, laps)
+
+
+def _why_contents(_store: Store, trace: Trace, ref: str) -> dict[str, Any]:
+    if trace.outcome == Outcome.REFUSED:
+        return why.of_refused(trace, ref)
+    return contents.why_contents(trace, ref)
+
+
+def _ranked_contents(trace: Trace) -> list[str]:
+    return contents.served_refs(trace)
+
+
 OPERATIONS = (
     Operation(
         name="reconstruct",
@@ -75,5 +93,15 @@ OPERATIONS = (
         why=_why_recall,
         ranked=_ranked_recall,
         story=story.of_recall,
+    ),
+    Operation(
+        name="contents",
+        core=core.CORE,
+        parse=_contents_refs,
+        run=_run_contents,
+        replay=contents.replay_contents,
+        why=_why_contents,
+        ranked=_ranked_contents,
+        story=story.of_contents,
     ),
 )

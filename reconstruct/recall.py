@@ -134,7 +134,7 @@ def _names(
     """Names and aliases in scope: those standing somewhere in a folded query, or all those of some entities."""
     entities = Entity.objects.filter(scope.context(), store=store)
     # An alias is readable where it was declared, and its entity must be readable too.
-    aliases = EntityAlias.objects.filter(scope.context(), _at("entity", scope.context()), store=store)
+    aliases = EntityAlias.objects.filter(scope.context(), scope.context(through="entity"), store=store)
     if occurring_in is None:
         entities, aliases = entities.filter(number__in=of), aliases.filter(entity__number__in=of)
     else:
@@ -147,23 +147,6 @@ def _names(
         )
     )
     return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
-
-
-def _at(relation: str, condition: Q) -> Q:
-    """A read scope's condition on the row that a foreign key leads to.
-
-    A join on primary keys: a subquery over all readable entities is planned badly while a table has no statistics.
-    """
-
-    def moved(condition: Any) -> Any:
-        if not isinstance(condition, Q):
-            name, value = condition
-            return (f"{relation}__{name}", value)
-        children = [moved(child) for child in condition.children]
-        return Q.create(children, condition.connector, condition.negated)
-
-    there: Q = moved(condition)
-    return there
 
 
 def _occurring(names: "QuerySet[Any]", query_key: str) -> "QuerySet[Any]":
@@ -298,8 +281,8 @@ def relations_around(
     readable = (
         scope.context()
         & both_ends
-        & _at("subject_entity", scope.context())
-        & _at("object_entity", scope.context())
+        & scope.context(through="subject_entity")
+        & scope.context(through="object_entity")
     )
     relations: dict[int, EntityRelation] = {}
     frontier = set(keys_of.values())
@@ -339,13 +322,13 @@ def _records(
     number_of = {entity_keys[entity]: entity for entity in reached}
     rows: dict[int, list[Row]] = defaultdict(list)
     mentions = Mention.objects.filter(store=store, entity__in=number_of)
-    records = mentions.filter(_at("record", scope.records()), record__deleted_at=None, record__isnull=False)
+    records = mentions.filter(scope.records(through="record"), record__deleted_at=None, record__isnull=False)
     records = records.exclude(record__in=candidates.records)
     for key, number in _first(records, "record", max_evidence):
         rows[number_of[key]].append(Row(ref=Ref("mem", number)))
     if scope.reads_summaries:
         summaries = mentions.filter(
-            _at("summary", scope.context()), summary__deleted_at=None, summary__isnull=False
+            scope.context(through="summary"), summary__deleted_at=None, summary__isnull=False
         )
         summaries = summaries.exclude(summary__source_type=SourceType.NODES)
         summaries = summaries.exclude(summary__in=candidates.summaries)

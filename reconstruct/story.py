@@ -4,6 +4,7 @@ what was quoted and what fell behind the budget.
 A trace names rows; what they say is read as they are stored now. Where a row is gone, its place says so.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,7 @@ from memoryconsole.models import Trace
 from memoryconsole.pages.rows import Shown, read_names, read_rows
 from memoryconsole.pages.saying import Said
 from reconstruct import evidence, words
+from reconstruct.contents import read_entry
 from reconstruct.parameters import parameters
 
 Json = Mapping[str, Any]
@@ -206,10 +208,15 @@ def _searched(
 def _groups(trace: Trace, groups: Sequence[Json], rows: Mapping[str, Shown], most: int) -> list[Group]:
     window = trace.told["policy"]["count"]["effective"]
     seconds = trace.told["policy"]["adjacency_seconds"]
+    declared: dict[str, list[Json]] = defaultdict(list)
+    for subject, predicate, object_ in trace.seen["relations"]:
+        declared[object_].append({"ref": subject, "role": predicate})
     found = []
     for place, group in enumerate(groups, start=1):
         # As claims, so that one sentence says it here and on an answer's card.
-        claims = [{"ref": ref, "why": why} for ref, why in group["rows"][:most]]
+        claims = [
+            {"ref": ref, "why": why, "roles": declared.get(ref, ())} for ref, why in group["rows"][:most]
+        ]
         members = tuple(
             Member(claim["ref"], rows.get(claim["ref"]), words.why(claim, claims, rows, seconds))
             for claim in claims
@@ -288,3 +295,14 @@ def _cue_names(trace: Trace, seen: Json) -> list[str | None]:
     numbers = list(dict.fromkeys(number for number, _ in cues["entities"]))
     names = read_names(trace.store, numbers)
     return [names.get(number) for number in numbers]
+
+
+def of_contents(trace: Trace, most: int) -> dict[str, Any]:
+    """The story of a get_contents (at most two statements): what became of each entry, as it was sent."""
+    entries = [read_entry(each) for each in trace.request["refs"]]
+    rows = read_rows(trace.store, {str(entry.ref) for entry in entries if entry.ref is not None})
+    lines = [
+        {"sent": entry.name, "row": rows.get(str(entry.ref)), **outcome}
+        for entry, outcome in zip(entries, trace.told["entries"], strict=True)
+    ]
+    return {"entries": lines[:most], "hidden": len(lines[most:])}

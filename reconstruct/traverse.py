@@ -20,7 +20,7 @@ from memoryconsole.snapshot import snapshot
 from memoryconsole.times import write_stamp
 from reconstruct.core.types import EntityRelation
 from reconstruct.core.walk import Reach, neighbourhood
-from reconstruct.recall import _at, relations_around
+from reconstruct.recall import relations_around
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,9 @@ def _starts(store: Store, ask: TraverseAsk) -> dict[int, int]:
     keys = [declared_key(ask.entity)]
     readable = ask.scope.context()
     named = with_keys(Entity.objects.filter(readable, store=store), keys)
-    aliased = with_keys(EntityAlias.objects.filter(readable, _at("entity", readable), store=store), keys)
+    aliased = with_keys(
+        EntityAlias.objects.filter(readable, ask.scope.context(through="entity"), store=store), keys
+    )
     return dict(named.values_list("number", "pk")) | dict(aliased.values_list("entity__number", "entity"))
 
 
@@ -112,11 +114,11 @@ def _mentions(store: Store, ask: TraverseAsk, pks: list[int]) -> tuple[dict[int,
     """Per entity the refs of readable rows that mention it, lowest number first, and how many there are."""
     scope = ask.scope
     every = Mention.objects.filter(store=store, entity__in=pks)
-    records = every.filter(_at("record", scope.records()), record__deleted_at=None, record__isnull=False)
+    records = every.filter(scope.records(through="record"), record__deleted_at=None, record__isnull=False)
     found = [("mem", *row) for row in _first(records, "record", ask.limit)]
     if scope.reads_summaries:
         summaries = every.filter(
-            _at("summary", scope.context()), summary__deleted_at=None, summary__isnull=False
+            scope.context(through="summary"), summary__deleted_at=None, summary__isnull=False
         )
         # Summaries of summaries are no episodes.
         episodes = summaries.exclude(summary__source_type=SourceType.NODES)

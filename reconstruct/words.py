@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryconsole.pages.rows import Shown
-from memoryconsole.pages.saying import AtRef, Named, Said, listed, ordinal, plural
+from memoryconsole.pages.saying import AtRef, Named, Part, Said, listed, ordinal, plural
 from reconstruct.core.bundle import ADJACENT, EPISODE, MESSAGE, RELATION_PREFIX, SEED
 
 Body = Mapping[str, Any]
@@ -23,14 +23,14 @@ SHORTFALLS = {
     "budget_exhausted": "The budget ended the answer: the next item's quote did not fit into it.",
 }
 
-# What a role makes of the row that has it, seen from the claim that names it.
+# What one row is to another, as a verb between the two.
 ROLES = {
-    "supersedes": "is a later version of this",
-    "supports": "supports this: it lies in the time that episode covers",
-    "corrects": "corrects this",
-    "qualifies": "qualifies this",
-    "contradicts": "contradicts this",
-    "temporal_predecessor": "came before this",
+    "supersedes": "supersedes",
+    "supports": "supports",
+    "corrects": "corrects",
+    "qualifies": "qualifies",
+    "contradicts": "contradicts",
+    "temporal_predecessor": "came before",
 }
 
 
@@ -213,11 +213,21 @@ def why(claim: Body, claims: Sequence[Body], rows: Mapping[str, Shown], adjacenc
         return _with(
             f"From the same source within {adjacency_seconds:,} s of ", same, "another candidate", "."
         )
-    predicate = label.removeprefix(RELATION_PREFIX)
-    declared = [role["ref"] for role in claim.get("roles", ()) if role["role"] == predicate]
-    if declared and predicate in ROLES:
-        return ("Declared: ", *listed(declared), f" {ROLES[predicate]}.")
+    return _declared(claim, claims, label.removeprefix(RELATION_PREFIX))
+
+
+def _declared(claim: Body, claims: Sequence[Body], predicate: str) -> Said:
+    """Which declared relation joined a row, and to which other, as far as the roles tell."""
+    verb: Part = ROLES[predicate] if predicate in ROLES else Named(predicate)
+    if subjects := _subjects(claim, predicate):
+        return ("Declared: ", *listed(subjects), " ", verb, " this.")
+    if objects := [each["ref"] for each in claims if claim["ref"] in _subjects(each, predicate)]:
+        return ("Declared: this ", verb, " ", *listed(objects), ".")
     return ("Joined by a declared relation to another row of this item: ", Named(predicate), ".")
+
+
+def _subjects(claim: Body, predicate: str) -> list[str]:
+    return [role["ref"] for role in claim.get("roles", ()) if role["role"] == predicate]
 
 
 def _with(before: str, refs: Sequence[str], otherwise: str, after: str) -> Said:
@@ -245,7 +255,12 @@ def lead(head: str, claims: Iterable[Body]) -> Said:
 
 def role(each: Body) -> Said:
     """What another row is to a claim: "mem:12 qualifies this"."""
-    return (AtRef(each["ref"]), " ", ROLES.get(each["role"], str(each["role"])))
+    ref, name = AtRef(each["ref"]), str(each["role"])
+    if name == "supports" and ref.ref.startswith("ep:"):
+        return (ref, " supports this: it covers the time of it")
+    if name == "supersedes":
+        return (ref, " supersedes this: it is a later version")
+    return (ref, f" {ROLES.get(name, name)} this")
 
 
 def cluster_reason(reason: str) -> str:

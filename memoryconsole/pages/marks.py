@@ -75,7 +75,9 @@ def _in_run(text: str, kinds: str, run: Span, asked: Asked) -> Iterator[Span]:
     """The words asked for inside one run of letters and joints: all of it, or those of its pieces."""
     start, end = run
     whole = list(tokens(text[start:end], asked.language))
-    if len(whole) == 1 and whole[0].asked[:1] and whole[0].asked[0] in asked.terms:
+    # Where no spaces part the words, the first term of a run is its first pair and not the run.
+    spaced = len(whole) == 1 and not _is_unspaced(text[start])
+    if spaced and whole[0].asked[:1] and whole[0].asked[0] in asked.terms:
         yield run
         return
     for piece in _PIECE.finditer(kinds, start, end):

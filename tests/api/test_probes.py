@@ -60,7 +60,7 @@ def claims(body):
 
 
 def test_more_budget_takes_no_quote_away_and_nothing_slips_past_a_long_one(api, store, ask, say):
-    """Three items of two or three versions, quotes of 9 to 70 characters, every budget from one quote up."""
+    """Three items of two or three versions, quotes of 9 to 70 characters."""
     api.patch(url(store), {"settings": {"preview_chars": 70}}, format="json")
     lengths = {"a": (30, 9, 50), "b": (70, 12), "c": (11, 60, 20)}
     say(
@@ -76,7 +76,10 @@ def test_more_budget_takes_no_quote_away_and_nothing_slips_past_a_long_one(api, 
     assert (len(full["items"]), len(whole)) == (3, 8)
     assert "budget_exhausted" not in json.dumps(full)
     before = 0
-    for budget in range(70, sum(len(content) for _, content in whole) + 1):
+    # Around every place where one quote more fits: no other budget makes a difference.
+    ends = list(itertools.accumulate(len(content) for _, content in whole))
+    budgets = sorted({max(end + more, 70) for end in ends for more in (-1, 0, 1)})
+    for budget in budgets:
         body = ask("walrus", count=3, budget=budget, top_k=100)
         carried = sequence(body)
         assert carried == whole[: len(carried)]
@@ -204,9 +207,11 @@ def times_out(_texts):
 
 
 class Dead:
-    name, dimensions, fingerprint = "wordllama-l2-supercat", 256, "dead"
+    """The running model, which does not answer any more."""
 
     def __init__(self, embed):
+        alive = embedding.current()
+        self.name, self.dimensions, self.fingerprint = alive.name, alive.dimensions, alive.fingerprint
         self.embed = embed
 
 
@@ -270,28 +275,17 @@ CHARACTERS = {
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_a_quote_cut_inside_a_character_is_the_stored_text(name, api, store, ask, say):
+def test_a_quote_cut_inside_a_character_is_the_stored_text(name, api, store, say):
     """The cut falls on every code point of the character, and three before and behind it."""
     character = CHARACTERS[name]
     api.patch(url(store), {"settings": {"preview_chars": 40}}, format="json")
-    texts = {}
     for before in range(40 - len(character) - 3, 44):
         text = "walrus ".ljust(before, "x") + character + " and then some more of it"
-        texts[say(text)[0]] = text
-    answer = api.post(
-        url(store, "/reconstruct"), {"query": "walrus", "count": 10, "top_k": 100}, format="json"
-    )
-    body = json.loads(answer.content.decode("utf-8", "strict"))
-    refs = claims(ask("walrus", count=10, top_k=100))
-    quoted = dict(sequence(body))
-    for ref, text in texts.items():
-        if ref not in refs:
-            # More items than one answer has: asked for by its own position.
-            body = ask(text)
-            quoted |= dict(sequence(body))
-        assert quoted[ref] == text[:40]
-    for item in body["items"]:
-        assert (item["content_truncated"], item["content_len"]) == (True, len(texts[item["head_ref"]]))
+        (ref,) = say(text)
+        answer = api.post(url(store, "/reconstruct"), {"query": text}, format="json")
+        (item,) = json.loads(answer.content.decode("utf-8", "strict"))["items"]
+        assert (item["head_ref"], item["content"]) == (ref, text[:40])
+        assert (item["content_truncated"], item["content_len"]) == (True, len(text))
         assert item["node_unavailable"] == "no_nodes"
 
 
@@ -299,33 +293,34 @@ def test_a_quote_cut_inside_a_character_is_the_stored_text(name, api, store, ask
 def test_nodes_and_spans_cut_inside_a_character_are_the_stored_text(name, store, ask, say, read, run_jobs):
     """A long text without any boundary is cut where the window closes: here, once on each code point."""
     character, window = CHARACTERS[name], 1800
-    for shift in range(-3, len(character) + 4):
-        text = "x" * (window - shift) + character * 600 + "walrus"
-        (ref,) = say({"content": text, "message_id": f"{name}{shift}"})
-        run_jobs(store)
-        nodes = list(
-            RecordNode.objects.filter(store=store, record__number=int(ref[4:]))
-            .order_by("index")
-            .values_list("start", "end")
-        )
-        assert nodes[0][0] == 0
-        assert nodes[-1][1] == len(text)
+    shifts = range(-3, len(character) + 4)
+    texts = ["x" * (window - shift) + character * 600 + "." * 600 + " walrus" for shift in shifts]
+    refs = say(*texts)
+    run_jobs(store)
+    for ref, text, shift in zip(refs, texts, shifts, strict=True):
+        nodes = spans_of(store, ref)
+        assert (nodes[0][0], nodes[0][1], nodes[-1][1]) == (0, window, len(text))
         assert [end for _, end in nodes[:-1]] == [start for start, _ in nodes[1:]]
         served = read(*({"ref": ref, "node": place} for place in range(len(nodes))))["items"]
         assert [item["content"] for item in served] == [text[start:end] for start, end in nodes]
         assert "".join(item["content"] for item in served) == text
         start = window - shift
-        for end in range(start + 1, start + len(character) + 2):
-            (item,) = read({"ref": ref, "span": [start - 1, end]})["items"]
-            assert item["content"] == text[start - 1 : end]
-            assert item["range"] == {"span": [start - 1, end], "content_len": len(text)}
-    stored = {record.ref: record.content for record in Record.objects.filter(store=store)}
-    body = ask("walrus", count=10, top_k=100, trace=True)
-    # They mention the walrus at their ends.
-    assert body["returned_count"] == 10
+        ends = range(start + 1, start + len(character) + 2)
+        cut = read(*({"ref": ref, "span": [start - 1, end]} for end in ends))["items"]
+        assert [item["content"] for item in cut] == [text[start - 1 : end] for end in ends]
+        assert [item["range"]["span"] for item in cut] == [[start - 1, end] for end in ends]
+    # And the quotes of those nodes.
+    stored = dict(zip(refs, texts, strict=True))
+    body = ask("walrus", count=10, top_k=100)
+    assert body["returned_count"] == min(10, len(refs))
     for item in body["items"]:
         start, end = item["node"]["span"]
         assert item["content"] == stored[item["head_ref"]][start:end]
+
+
+def spans_of(store, ref):
+    nodes = RecordNode.objects.filter(store=store, record__number=int(ref[4:])).order_by("index")
+    return list(nodes.values_list("start", "end"))
 
 
 # Projects
@@ -403,7 +398,11 @@ def test_a_deleted_row_leaves_every_path_and_gives_its_place_to_the_next(
     api, store, ask, say, read, declare, run_jobs
 ):
     long = "The walrus of pier nine sleeps on the warm stones. " * 60
-    say(long, "The walrus of pier nine wakes.", {"content": "apart", "session_id": "s"})
+    say(
+        {"content": long, "session_id": "s"},
+        "The walrus of pier nine wakes.",
+        {"content": "apart", "session_id": "s"},
+    )
     declare({"entities": [{"name": "Otto", "aliases": ["pier nine"]}], **relation("Otto", "near", "Keeper")},
             anchor_ref="mem:1")  # fmt: skip
     declare(named("Keeper"), anchor_ref="mem:3")
@@ -415,9 +414,7 @@ def test_a_deleted_row_leaves_every_path_and_gives_its_place_to_the_next(
         "source_type": "messages",
         "source_ids": [1, 3],
     }
-    assert api.post(url(store, "/summaries"), body, format="json").status_code == 400
-    api.post(url(store, "/summaries"), {"summary": "walrus day", "start": "2026-01-01", "end": "2026-01-02"},
-             format="json")  # fmt: skip
+    assert api.post(url(store, "/summaries"), body, format="json").status_code == 201
     run_jobs(store)
     question = long[:50]
     before = ask(question, top_k=100, trace=True, count=10)
@@ -436,6 +433,8 @@ def test_a_deleted_row_leaves_every_path_and_gives_its_place_to_the_next(
         assert ask(question)["items"][0]["head_ref"] == "mem:2"
         assert "superseded_by" not in read("mem:2")["items"][0]
         assert api.get(url(store, "/entities/1")).json()["mentions"] == []
+        sources = api.get(url(store, "/summaries/ep:1")).json()["sources"]
+        assert [source["present"] for source in sources] == [False, True]
         listed = api.get(url(store, "/records")).json()["results"]
         assert [row["ref"] for row in listed] == ["mem:3", "mem:2"]
         run_jobs(store)
@@ -445,7 +444,7 @@ def test_a_deleted_row_leaves_every_path_and_gives_its_place_to_the_next(
 def test_a_deleted_store_has_neither_rows_nor_contents(api, store, ask, say, run_jobs):
     say("the walrus sleeps")
     assert ask("walrus")["returned_count"] == 1
-    assert api.delete(url(store)).status_code == 202
+    assert api.delete(url(store)).status_code == 204
     for _ in range(2):
         for tail, body in (("/reconstruct", {"query": "walrus"}), ("/contents", {"refs": ["mem:1"]})):
             assert api.post(url(store, tail), body, format="json").status_code == 404
@@ -511,7 +510,7 @@ def test_every_path_has_a_whole_trace(ask, say, store, run_jobs, settings):
         assert {"count_policy", "budget_policy", "effective_budget", "used_budget", "bounds"} <= body.keys()
         by_node = {item["head_ref"] for item in body["items"] if "node" in item}
         assert by_node <= trace.get("node_order", {}).keys()
-    assert paths["hit"]["trace"]["node_order"] == {"mem:1": [1, 0, 2]}
+    assert paths["hit"]["trace"]["node_order"] == {"mem:1": [1, 2, 0]}
     assert "node_order" in paths["degraded"]["trace"]
     assert paths["no hit"]["trace"] == {"candidate_refs": [], "clusters": []}
     assert len(paths["count zero"]["trace"]["candidate_refs"]) == 3
@@ -538,7 +537,7 @@ def test_a_row_that_words_meaning_and_the_walk_find_is_a_candidate_and_the_neare
 
     def once(_):
         answer = make_client(ada, store).post(
-            url(store, "/reconstruct"), {"query": "walrus", "count": 5, "max_hops": 3}, format="json"
+            url(store, "/reconstruct"), {"query": "walrus pier", "count": 5, "max_hops": 3}, format="json"
         )
         for connection in connections.all():
             connection.close()

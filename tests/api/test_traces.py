@@ -503,3 +503,35 @@ def test_pruning_is_for_its_transaction_alone(ask):
         pass
     with pytest.raises(DatabaseError), transaction.atomic():
         Trace.objects.filter(pk=trace)._raw_delete("default")
+
+
+# Reading further leaves a trace too.
+
+
+def test_get_contents_leaves_a_trace_that_replays(api, replay, say, store):
+    one, two = say("the walrus sleeps at the pier", "a gull")
+    refs = [one, {"ref": two, "span": [2, 99]}, "mem:99", {"ref": one, "node": 0}, "nonsense"]
+    answer = api.post(url(store, "/contents"), {"refs": refs}, format="json")
+    assert [item["content"] for item in answer.json()["items"]] == ["the walrus sleeps at the pier", "gull"]
+    trace = answer.headers["Trace-Id"]
+    kept = api.get(f"/api/v1/traces/{trace}").json()
+    assert (kept["operation"], kept["outcome"]) == ("contents", "answered")
+    assert "pier" not in json.dumps(kept)
+    assert replay(trace) == {"same_core": True, "result": "identical"}
+    reasons = {
+        ref: api.get(f"/api/v1/traces/{trace}/why?ref={ref}").json()["bound"]
+        for ref in (one, "mem:99", "mem:7")
+    }
+    assert reasons == {one: "served", "mem:99": "missing", "mem:7": "not_asked"}
+    api.delete(url(store, f"/records/{two}"))
+    assert replay(trace)["reason"] == "forgotten"
+
+
+def test_a_record_that_is_superseded_later_does_not_change_what_was_served(api, replay, say, store):
+    (old,) = say({"content": "the tide table of May", "message_id": "t", "timestamp": "2026-05-01"})
+    trace = api.post(url(store, "/contents"), {"refs": [old]}, format="json").headers["Trace-Id"]
+    say({"content": "the tide table of June", "message_id": "t", "timestamp": "2026-06-01"})
+    later = api.post(url(store, "/contents"), {"refs": [old]}, format="json")
+    assert later.json()["items"][0]["superseded_by"] == "mem:2"
+    for each in (trace, later.headers["Trace-Id"]):
+        assert replay(each)["result"] == "identical"

@@ -31,8 +31,9 @@ from memoryconsole.embedding import WINDOW_CHARS, WordLlamaEmbedder
 from tests.benchmarks.bench import stages
 from tests.benchmarks.peer_client import PACKAGE, PeerFailed, embedding_server, install, running
 from tests.benchmarks.peer_compare import ASPECTS, differences, view
-from tests.benchmarks.peer_data import Question, Scenario, scenarios
+from tests.benchmarks.peer_data import scenarios
 from tests.benchmarks.peer_known import KNOWN, known
+from tests.benchmarks.peer_rows import Question, Scenario
 from tests.benchmarks.peer_sides import OneHot, Side, store_here, store_there, unit
 from tests.benchmarks.server import CHECKOUT, Served, file_name, manage, revision, say, served
 

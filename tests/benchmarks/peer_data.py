@@ -1,55 +1,15 @@
-"""What `peer` stores in both systems and asks of both. All invented.
+"""What `peer` stores in both systems and asks of both. All invented."""
 
-Rows have names, unique in their scenario; refs in declarations are written `@name`.
-"""
-
-from dataclasses import dataclass, field
 from typing import Any
 
-MARTA = {"type": "User", "id": "marta", "name": "Marta"}
-OKE = {"type": "User", "id": "oke", "name": "Oke"}
-BOT = {"type": "Agent", "id": "bot", "name": "Desk"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """A record, or an episode when `end` is given (`at` is then its start)."""
-
-    name: str
-    text: str
-    at: str
-    end: str | None = None
-    source: dict[str, str] | None = None
-    message_id: str = ""
-    project: str = ""
-    channel: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """`bounds` are arguments of both; the query is unique, so that each has its own vector."""
-
-    query: str
-    bounds: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scenario:
-    """`declarations`: bodies of a declaration, one after another. `contents`: entries to read."""
-
-    name: str
-    rows: tuple[Row, ...]
-    declarations: tuple[dict[str, Any], ...] = ()
-    questions: tuple[Question, ...]
-    contents: tuple[Any, ...] = ()
+from tests.benchmarks.peer_graph import declared, graph
+from tests.benchmarks.peer_rows import BOT, MARTA, OKE, Question, Row, Scenario, day
 
 
 def scenarios() -> tuple[Scenario, ...]:
-    return (versions(), bursts(), episodes(), declared(), long_texts(), scripts(), crowd())
-
-
-def day(number: int, clock: str) -> str:
-    return f"2026-03-{number:02}T{clock}+00:00"
+    return (
+        versions(), bursts(), clocks(), episodes(), declared(), graph(), long_texts(), scripts(), crowd(),
+    )  # fmt: skip
 
 
 def versions() -> Scenario:
@@ -114,6 +74,37 @@ def bursts() -> Scenario:
     )
 
 
+def clocks() -> Scenario:
+    def row(name: str, at: str, text: str, source: dict[str, str] | None = MARTA, **more: Any) -> Row:
+        return Row(name=name, text=text, at=at, source=source, **more)
+
+    return Scenario(
+        name="clocks",
+        rows=(
+            row("bare", "2026-03-10 12:00:00", "Sluice gauge read without an offset."),
+            row("east", "2026-03-10T14:00:30+02:00", "Sluice gauge read two hours east."),
+            row("edge", "2026-03-10T12:01:00Z", "Sluice gauge read at the very minute."),
+            row("past", "2026-03-10T12:01:00.000001+00:00", "Sluice gauge read a moment past the minute."),
+            row("date", "2026-03-11", "Sluice gauge read on some day."),
+            row("midnight", "2026-03-11T00:00:20+00:00", "Sluice gauge read right after midnight."),
+            row("basic", "20260312T080000Z", "Sluice gauge read in the short form."),
+            row("small", "2026-03-12t08:00:10z", "Sluice gauge read in small letters."),
+            row("agent", "2026-03-13T08:00:00Z", "Sluice gauge read by an agent of her name.", {"type": "Agent", "id": "marta", "name": "M"}),
+            row("user", "2026-03-13T08:00:05Z", "Sluice gauge read by herself."),
+            row("noid", "2026-03-13T08:00:06Z", "Sluice gauge read by nobody in particular.", {"type": "User", "id": "", "name": ""}),
+            row("spaced", "2026-03-14T08:00:00Z", "Sluice gauge form, first filing.", None, message_id="  f-1 "),
+            row("exact", "2026-03-15T08:00:00Z", "Sluice gauge form, second filing.", None, message_id="f-1"),
+            row("upper", "2026-03-16T08:00:00Z", "Sluice gauge form, filed in capitals.", None, message_id="F-1"),
+            row("shift", "2026-03-10T13:00:00+02:00", "Sluice gauge shift, noon included.", None, end="2026-03-10T12:00:00Z"),
+        ),
+        questions=(
+            Question("sluice gauge read", {"count": 10}),
+            Question("sluice gauge form filing", {"count": 10}),
+            Question("sluice gauge shift at noon", {"count": 10}),
+        ),
+    )  # fmt: skip
+
+
 def episodes() -> Scenario:
     return Scenario(
         name="episodes",
@@ -139,72 +130,6 @@ def episodes() -> Scenario:
         ),
         contents=("@watch", {"ref": "@watch", "span": [0, 11]}),
     )  # fmt: skip
-
-
-def declared() -> Scenario:
-    def relation(subject: str, predicate: str, target: str) -> dict[str, Any]:
-        return {
-            "associations": {"relations": [{"subject": subject, "predicate": predicate, "object": target}]}
-        }
-
-    def mentions(row: str, *names: str, aliases: tuple[str, ...] = ()) -> dict[str, Any]:
-        entities = [{"name": name, "aliases": list(aliases)} if aliases else {"name": name} for name in names]
-        return {"associations": {"entities": entities}, "anchor_ref": row}
-
-    return Scenario(
-        name="declared",
-        rows=(
-            Row(
-                name="m1", text="The Larkspur leaves dock two at dawn.", at=day(14, "05:00:00"), source=MARTA
-            ),
-            Row(name="m2", text="Odalys keeps the engine journal.", at=day(15, "05:00:00"), source=OKE),
-            Row(name="m3", text="Spare valves lie in shed nine.", at=day(16, "05:00:00"), source=OKE),
-            Row(name="m4", text="Shed nine floods at spring tide.", at=day(17, "05:00:00"), source=MARTA),
-            Row(
-                name="m5", text="The pump vendor answers on Fridays only.", at=day(18, "05:00:00"), source=BOT
-            ),
-            Row(name="m6", text="Dawn departures need two deckhands.", at=day(19, "05:00:00"), source=BOT),
-            Row(
-                name="m7",
-                text="Correction: the dawn boat leaves from dock three.",
-                at=day(20, "05:00:00"),
-                source=BOT,
-            ),
-            Row(name="m8", text="Unrelated: the canteen serves lentils.", at=day(21, "05:00:00"), source=BOT),
-            Row(
-                name="e1",
-                text="A week about valves and their vendor.",
-                at=day(15, "00:00:00"),
-                end=day(15, "04:00:00"),
-            ),
-        ),
-        declarations=(
-            mentions("@m1", "Larkspur", aliases=("larkboat", "the morning boat")),
-            mentions("@m2", "Odalys"),
-            mentions("@m3", "Shed Nine"),
-            mentions("@m4", "shed  nine"),
-            mentions("@m5", "Vendor"),
-            mentions("@e1", "Vendor"),
-            relation("Odalys", "Tends", "Larkspur"),
-            relation("Odalys", "stores in", "Shed Nine"),
-            relation("Vendor", "supplies", "Shed Nine"),
-            relation("Larkspur", "berths near", "Shed Nine"),
-            relation("@m7", "corrects", "@m1"),
-            relation("@m6", "explains", "@m1"),
-            relation("@m8", "contradicts", "@m6"),
-        ),
-        questions=(
-            Question("when does the Larkspur leave the dock at dawn", {"count": 3}),
-            Question("dawn at the dock without a walk", {"count": 3, "max_hops": 0}),
-            Question("dawn at the dock, one hop", {"count": 3, "max_hops": 1}),
-            Question("dawn at the dock, one row an entity", {"count": 1, "max_evidence": 1}),
-            Question("dawn at the dock, four rows", {"count": 1, "max_evidence": 4}),
-            Question("dawn at the dock, many hops", {"count": 1, "max_hops": 9}),
-            Question("who keeps the engine journal", {"count": 1}),
-            Question("what does the larkboat need", {"count": 2}),
-            Question("lentils in the canteen", {"count": 2, "top_k": 1}),
-        ),
-    )
 
 
 def long_texts() -> Scenario:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.benchmarks.peer_data import Question
+from tests.benchmarks.peer_rows import Question
 
 KNOWN = {
     "retrieval": "each found other candidates, or in another order",
@@ -35,6 +35,8 @@ def known(aspect: str, path: str, ours: Any, theirs: Any, question: Question | N
         return "probe" if isinstance(ours, int) and isinstance(theirs, int) and ours < theirs else None
     if aspect in ("quotes", "contents") and member == "content":
         return _text(ours, theirs)
+    if member == "content_len" and isinstance(ours, int) and isinstance(theirs, int):
+        return "label" if theirs - ours == len(LABEL) else None
     if aspect == "contents":
         return _told(member, ours, theirs)
     return None

@@ -11,7 +11,7 @@ import numpy as np
 from memoryconsole.embedding import Vector, WordLlamaEmbedder
 from tests.benchmarks.peer_client import Peer, PeerFailed
 from tests.benchmarks.peer_compare import named
-from tests.benchmarks.peer_data import Question, Row, Scenario
+from tests.benchmarks.peer_rows import Question, Row, Scenario
 
 # More texts than are ever embedded here: one dimension each.
 DIMENSIONS = 1024

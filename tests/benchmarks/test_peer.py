@@ -7,8 +7,9 @@ import pytest
 from tests.benchmarks.peer import overlap
 from tests.benchmarks.peer_client import token_info
 from tests.benchmarks.peer_compare import ASPECTS, differences, named, view
-from tests.benchmarks.peer_data import Question, scenarios
+from tests.benchmarks.peer_data import scenarios
 from tests.benchmarks.peer_known import known
+from tests.benchmarks.peer_rows import Question
 
 
 def answer(**more: Any) -> dict[str, Any]:
@@ -86,7 +87,8 @@ def test_refs_become_names_as_values_and_as_keys_and_texts_stay() -> None:
         ("quotes", "[0].content", "Dusk.", "[Episode] Dawn.", {}, None),
         ("quotes", "[0].content", " Dusk.\n", "Dusk.", {}, "trimmed"),
         ("quotes", "[0].content", "Dusk.", " Dusk.", {}, None),
-        ("quotes", "[0].content_len", 600, 610, {}, None),
+        ("quotes", "[0].content_len", 600, 610, {}, "label"),
+        ("quotes", "[0].content_len", 610, 600, {}, None),
         ("bounds", ".bounds", {"top_k": 20, "max_hops": 5}, None, {"max_hops": 9}, "hops"),
         ("bounds", ".bounds", {"top_k": 20, "max_hops": 5}, None, {"max_hops": 5}, None),
         ("bounds", ".bounds", {"top_k": 2, "max_hops": 5, "reached": ["top_k"]}, None, {"max_hops": 9}, None),

@@ -109,6 +109,7 @@ def shown(ref, message_id="", source_id="u1"):
     return Shown(ref, "text", 4, "", "", "desk", message_id, {"type": "User", "id": source_id, "name": ""})
 
 
+CORRECTED = [{"ref": "mem:1", "role": "corrects"}]
 ROWS = {ref: shown(ref, "m1") for ref in ("mem:1", "mem:2")} | {"mem:3": shown("mem:3", "m3", "u2")}
 
 
@@ -122,13 +123,19 @@ ROWS = {ref: shown(ref, "m1") for ref in ("mem:1", "mem:2")} | {"mem:3": shown("
         ("cluster:episode", {}, "Inside the episode that covers its time."),
         ("relation:qualifies", {"roles": [{"ref": "mem:3", "role": "qualifies"}]},
          "Declared: mem:3 qualifies this."),
+        (
+            "relation:kept by",
+            {"roles": [{"ref": "mem:3", "role": "kept by"}]},
+            "Declared: mem:3 kept by this.",
+        ),
+        ("relation:corrects", {}, "Declared: this corrects mem:3."),
         ("relation:kept by", {}, "Joined by a declared relation to another row of this item: kept by."),
         ("relation:kept by", {"hops": 2}, "Walked to: 2 hops from what this item mentions, by kept by."),
     ],
 )  # fmt: skip
 def test_why_a_row_is_there_is_a_sentence(why, more, sentence):
     claim = {"ref": "mem:1", "why": why, **more}
-    claims = [claim, {"ref": "mem:2", "why": why}, {"ref": "mem:3", "why": "seed"}]
+    claims = [claim, {"ref": "mem:2", "why": why}, {"ref": "mem:3", "why": "seed", "roles": CORRECTED}]
     assert flat(words.why(claim, claims, ROWS, 60)) == sentence
 
 
@@ -140,6 +147,8 @@ def test_a_forgotten_row_leaves_the_key_said_without_it():
 def test_a_predicate_is_somebody_elses_words_and_marked_as_such():
     said = words.why({"ref": "mem:1", "why": "relation:<b>"}, [], {}, 60)
     assert Named("<b>") in said
+    assert flat(words.role({"ref": "ep:3", "role": "supports"})).startswith("ep:3 supports this: it covers")
+    assert flat(words.role({"ref": "mem:3", "role": "supports"})) == "mem:3 supports this"
     assert AtRef("mem:3") in words.role({"ref": "mem:3", "role": "corrects"})
 
 

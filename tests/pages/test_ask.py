@@ -82,7 +82,7 @@ def test_an_item_says_what_it_is_and_why(ask, say):
     _, page = ask("walrus sleeps")
     said = words(page)
     assert "The same message as mem:1 ." in said
-    assert "mem:2 is a later version of this" in said
+    assert "mem:2 supersedes this: it is a later version" in said
     assert "It leads as the newest version of mem:1 , which the search ranked best of these." in said
     assert "1st of 2 candidates; holds sleeps, walrus" in said
     assert "Otto" in said

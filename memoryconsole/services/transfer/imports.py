@@ -32,7 +32,7 @@ from memoryconsole.times import read_stamp, write_stamp
 
 # Of bad lines, so many are told of one by one; all are counted.
 MAX_ERRORS = 100
-# A batch is one transaction: a fraction of a second of work, far below a lease, and what a killed worker does again.
+# A batch is one transaction, far below a lease even where texts are long, and what a killed worker does again.
 BATCH_LINES = 500
 BATCH_BYTES = 250_000
 # Pieces of the file scanned between two reports.
