@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 TESTS := -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test test-all contracts evaluate-locomo bench lint format lock clean distclean base dev
+.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-peer lint format lock clean distclean base dev
 
 help:
 	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make contracts        the contract scenarios (MEMORYCONSOLE_CONTRACTS=<folder>: those of another folder)'
 	@echo 'make evaluate-locomo  retrieval quality on conversations in LoCoMo form (DATA=<file>)'
 	@echo 'make bench            latency and ingest figures'
+	@echo 'make bench-peer       side by side with the cpersona package, in an environment of its own (docs/peer.md)'
 	@echo 'make lint             style, types, missing migrations'
 	@echo 'make format           lay out the code'
 	@echo 'make lock             pin the dependencies anew (ARGS=--upgrade: to the newest)'
@@ -46,6 +47,9 @@ evaluate-locomo: dev
 
 bench: dev
 	@$(PY) -m tests.benchmarks.bench $(ARGS)
+
+bench-peer: dev
+	@$(PY) -m tests.benchmarks.peer $(ARGS)
 
 lint: dev
 	@$(PY) -m ruff check .

@@ -131,7 +131,7 @@ def _card(place: int, item: Body, beside: _Beside) -> Card:
             as_of=claim["as_of"],
             row=rows.get(claim["ref"]),
             why=words.why(claim, item["claims"], rows, beside.seconds),
-            roles=tuple(words.role(role) for role in claim.get("roles", ())),
+            roles=tuple(words.role(role) for role in words.further_roles(claim)),
             found=beside.found.get(claim["ref"]),
             quote=quotes.get(claim["ref"]),
             is_head=claim["ref"] == head.ref,

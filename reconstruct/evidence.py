@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryconsole.pages.marks import Asked, spelled
-from memoryconsole.pages.saying import ordinal, plural, share
+from memoryconsole.pages.saying import Part, Said, ordinal, plural, share
+from memoryconsole.pages.saying import Word as Spelled
 
 # Words of one row that a sentence names; the others are counted.
 WORDS_NAMED = 6
@@ -40,18 +41,33 @@ class Evidence:
     words: tuple[Word, ...]
 
     @property
-    def sentence(self) -> str:
+    def notes(self) -> list[str]:
+        """What beside its words speaks for the row."""
+        return [
+            note
+            for note, holds in (
+                ("holds the rarest", self.rare),
+                ("the exact code asked for", self.marked),
+                (f"its producer or date adds {self.votes:,}", self.votes),
+                (f"declared names add {self.cues:,}", self.cues),
+            )
+            if holds
+        ]
+
+    @property
+    def sentence(self) -> Said:
         """How the search came to the row, for a reader who never saw a score."""
-        said = [f"{ordinal(self.rank)} of {plural(self.of, 'candidate')}"]
-        if self.words:
-            named = ", ".join(word.text for word in self.words[:WORDS_NAMED])
-            more = len(self.words) - WORDS_NAMED
-            said.append(f"holds {named}{f' and {more} more' if more > 0 else ''}")
+        said: list[Part] = [f"{ordinal(self.rank)} of {plural(self.of, 'candidate')}"]
+        for place, word in enumerate(self.words[:WORDS_NAMED]):
+            said += ["; holds " if place == 0 else ", ", Spelled(word.text)]
+        more = len(self.words) - WORDS_NAMED
+        if more > 0:
+            said.append(f" and {more} more")
         if self.cues:
-            said.append("holds a declared name")
+            said.append("; holds a declared name")
         if self.cosine is not None:
-            said.append(f"nearness in meaning {share(self.cosine)}")
-        return "; ".join(said)
+            said.append(f"; nearness in meaning {share(self.cosine)}")
+        return tuple(said)
 
 
 def asked_of(seen: Mapping[str, Any]) -> Asked | None:

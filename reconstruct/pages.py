@@ -11,26 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from memoryconsole import audit, registry
 from memoryconsole.errors import ConsoleError, InvalidParameter
-from memoryconsole.middleware import current_request_id, started_ns
 from memoryconsole.models import Store, Trace
+from memoryconsole.pages.asking import page_call
 from memoryconsole.pages.forms import OURS, faults_by_field
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.navigation import Section, add_section
 from memoryconsole.serializers import StrictSerializer
 from memoryconsole.services.stores import policy_of
 from memoryconsole.snapshot import snapshot
-from memoryconsole.traces import Caller, Laps
 from reconstruct import words
 from reconstruct.cards import cards, recalled
 from reconstruct.parameters import parameters
 from reconstruct.serializers import RecallIn, ReconstructIn
-
-# A call made here carries this label, so that lists can tell people's questions from agents'.
-LABEL = "console"
 
 add_section(Section("ask", "Ask", "ask:ask", 20))
 
@@ -110,19 +107,12 @@ def _page(request: HttpRequest, frame: Frame, tab: Tab) -> HttpResponse:
     # A HEAD looks at the page, it asks nobody.
     if "query" not in request.GET or request.method != "GET":
         return frame.render("reconstruct/ask.html", context | _bounds(frame.store, tab, None))
-    laps = Laps(started_ns(request))
     body = _sent(request.GET)
+    if body.keys() != request.GET.keys():
+        # A form sends its empty fields too: the address that is asked, and shared, names what was filled in.
+        return redirect(f"{context['here']}?{body.urlencode()}")
     try:
-        answered = audit.answer(
-            audit.Call(
-                operation=tab.operation,
-                actor=frame.actor,
-                store=frame.store.public_id,
-                body=lambda: tab.serializer.typed(body),
-                caller=Caller(request_id=current_request_id(), labels=(LABEL,)),
-                laps=laps,
-            )
-        )
+        answered = audit.answer(page_call(request, frame, tab.operation, lambda: tab.serializer.typed(body)))
     except ConsoleError as refused:
         context |= _bounds(frame.store, tab, None) if isinstance(refused, InvalidParameter) else {}
         return frame.render("reconstruct/ask.html", context | _refusal(refused), status=refused.status)

@@ -1,6 +1,6 @@
 """Reading further from a quote, a step at a time: the rest of its node, its neighbours, then the whole text.
 
-Each step is `get_contents` for one entry, so it shows what an agent that follows the same hint would get.
+Each step is a call of get_contents for one entry: what an agent that follows the same hint would get, with a trace.
 """
 
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 
+from memoryconsole import audit
 from memoryconsole.errors import NotFound
+from memoryconsole.pages.asking import page_call
 from memoryconsole.pages.forms import read_form
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.marks import Asked
 from memoryconsole.search.analyze import query_units
 from memoryconsole.serializers import StrictSerializer, Text, Whole
 from reconstruct.cards import STEP_CHARS
-from reconstruct.contents import get_contents
 from reconstruct.serializers import MAX_QUERY_CHARS
 
 UNRESOLVED = {
@@ -47,7 +48,8 @@ def read(request: HttpRequest, frame: Frame, kind: str, number: int) -> HttpResp
     """One stretch of a stored text, where it lies in the whole, and the next steps. A page, and a part of one."""
     step = read_form(StepIn, request.GET)
     ref = f"{kind}:{number}"
-    body = get_contents(frame.store, [_entry(ref, step)])
+    entry = _entry(ref, step)
+    body = audit.answer(page_call(request, frame, "contents", lambda: {"refs": [entry]})).body
     if body["missing"]:
         raise NotFound("No such row")
     context: dict[str, Any] = {"ref": ref, "asked": _asked(step.get("query", ""), frame.store.language)}

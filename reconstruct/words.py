@@ -253,6 +253,12 @@ def lead(head: str, claims: Iterable[Body]) -> Said:
     return (f"The search {place}",) if len(ranked) == 1 else (f"It leads: the search {place}, best of these",)
 
 
+def further_roles(claim: Body) -> list[Body]:
+    """A claim's roles but for those that its `why` has said already."""
+    said = None if "hops" in claim else str(claim["why"]).removeprefix(RELATION_PREFIX)
+    return [role for role in claim.get("roles", ()) if role["role"] != said]
+
+
 def role(each: Body) -> Said:
     """What another row is to a claim: "mem:12 qualifies this"."""
     ref, name = AtRef(each["ref"]), str(each["role"])

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from memoryconsole import audit
-from memoryconsole.middleware import current_request_id
+from memoryconsole.middleware import current_request_id, started_ns
 from memoryconsole.pages.frame import Frame
 from memoryconsole.traces import Caller, Laps
 
@@ -28,6 +28,6 @@ def page_call(
         store=frame.store.public_id,
         body=body,
         caller=Caller(request_id=current_request_id(), labels=(LABEL,)),
-        laps=Laps(getattr(request, "started_ns", None)),
+        laps=Laps(started_ns(request)),
         settings=settings,
     )

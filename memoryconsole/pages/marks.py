@@ -50,12 +50,17 @@ def spelled(query: str, language: str) -> dict[str, str]:
     """The terms of a query with the words they were made of, as they stand there."""
     words: dict[str, str] = {}
     for run in _RUN.finditer("".join(map(_kind, query))):
-        found = query[run.start() : run.end()]
+        found = "".join(filter(_is_drawn, query[run.start() : run.end()]))
         for token in tokens(found, language):
             for term in token.asked:
                 # A run of a script without spaces, and the pieces of a compound, are their own spelling.
                 words.setdefault(term, found if len(token.asked) == 1 and len(token.sequence) == 1 else term)
     return words
+
+
+def _is_drawn(char: str) -> bool:
+    """Not a control of directions or lines: a word stands in sentences of ours. Joiners shape it and stay."""
+    return char in "\u200c\u200d" or unicodedata.category(char) != "Cf"
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,14 @@ class Named:
     text: str
 
 
-Part = str | AtRef | Named
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a question inside a sentence, in its own direction and without quotation marks."""
+
+    text: str
+
+
+Part = str | AtRef | Named | Word
 Said = tuple[Part, ...]
 
 

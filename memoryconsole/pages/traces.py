@@ -14,10 +14,10 @@ from memoryconsole import audit, registry
 from memoryconsole.api import filtered_records
 from memoryconsole.errors import Fault, InvalidCursor, InvalidParameter, NotFound
 from memoryconsole.listing import page
-from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Scope, Trace
 from memoryconsole.models.stores import POLICY_FIELDS
 from memoryconsole.models.traces import Outcome
+from memoryconsole.pages.asking import page_call
 from memoryconsole.pages.forms import address, faults_by_field, read_form
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.navigation import Section, add_section
@@ -27,14 +27,11 @@ from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
 from memoryconsole.snapshot import snapshot
 from memoryconsole.trace_api import TraceFilters, trace_filters
-from memoryconsole.traces import Caller, Laps
 
 # Rows of one list that the story shows at first, and when all are asked for. The API has the rest.
 ROWS_SHOWN, ROWS_MOST = 20, 200
 # Records offered when words were given instead of a ref.
 GUESSES = 5
-# As the API labels calls made here.
-LABEL = "console"
 
 _REF = re.compile(r"(mem|ep):([1-9][0-9]{0,17})")
 
@@ -120,15 +117,7 @@ def rerun(request: HttpRequest, frame: Frame, trace: uuid.UUID) -> HttpResponse:
     found = find(frame, trace)
     try:
         settings = read_form(PolicyIn, request.POST)
-        call = audit.Call(
-            operation=found.operation,
-            actor=frame.actor,
-            store=frame.store.public_id,
-            body=dict,
-            caller=Caller(request_id=current_request_id(), labels=(LABEL,)),
-            laps=Laps(getattr(request, "started_ns", None)),
-            settings=settings or None,
-        )
+        call = page_call(request, frame, found.operation, dict, settings or None)
         result = tracing.rerun(found, call)
     except InvalidParameter as refused:
         given = {"rerun_refused": refused, "given": request.POST.dict()}

@@ -52,6 +52,8 @@ def _part(context: template.Context, part: saying.Part) -> Any:
         return ref(context, part.ref)
     if isinstance(part, saying.Named):
         return format_html("<q><bdi>{}</bdi></q>", part.text)
+    if isinstance(part, saying.Word):
+        return format_html("<bdi>{}</bdi>", part.text)
     return part
 
 
@@ -65,11 +67,16 @@ def sentence(context: template.Context, text: str, live: str = "") -> SafeString
 
 
 @register.filter
+def figure(value: int, unit: str | None) -> str:
+    """A number of a verdict without its unit; shares are kept in 1/10,000."""
+    return saying.share(value) if unit in ("coverage", "cosine") else f"{value:,}"
+
+
+@register.filter
 def amount(value: int, unit: str | None) -> str:
-    """A number of a verdict with its unit; shares are kept in 1/10,000."""
-    if unit in ("coverage", "cosine"):
-        return f"{saying.share(value)} {unit}"
-    return f"{value:,} {(unit or '').removesuffix('s') if value == 1 else unit or ''}".strip()
+    """A number of a verdict with its unit."""
+    name = unit or ""
+    return f"{figure(value, unit)} {name.removesuffix('s') if value == 1 else name}".strip()
 
 
 @register.filter

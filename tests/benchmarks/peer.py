@@ -7,7 +7,7 @@ The package is installed into an environment of its own (thrown away, unless a f
 MCP. Every question is asked twice of it. Once its retrieval is given the very candidates that ours found, in their
 order: what differs then is the reconstruction. Once it finds for itself, with the vectors of our embedder: what differs
 then besides is retrieval. Latency is measured in that second run. `docs/peer.md` says what came out and why. The last
-line printed is one JSON object, also written under benchmarks/results/.
+line printed is one JSON object; with every difference it is written under benchmarks/results/.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def main() -> int:
     folder_out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, ensure_ascii=False)
     (folder_out / f"peer-{file_name(revision())}.json").write_text(text + "\n", encoding="utf-8")
-    print(text)
+    print(json.dumps({name: part for name, part in result.items() if name not in ("rows", "contents")}))
     return 1 if "failed" in result or result["unexplained"] else 0
 
 
@@ -141,11 +141,17 @@ def asked(
 
 def compare(ours: dict[str, Any], theirs: dict[str, Any], question: Question, run: str) -> dict[str, Any]:
     """One question's row: per aspect None when equal, else the differences and what is known of each."""
-    row: dict[str, Any] = {}
+    walked = {claim["ref"] for item in ours["claims"] for claim in item if "hops" in claim}
+    row: Row = {}
     for aspect in ASPECTS:
         found = differences(ours[aspect], theirs[aspect])
         row[aspect] = [
-            {"at": path, "ours": a, "theirs": b, "why": known(aspect, path, a, b, question)}
+            {
+                "at": path,
+                "ours": a,
+                "theirs": b,
+                "why": known(aspect, path, a, b, question=question, walked=walked),
+            }
             for path, a, b in found
         ] or None
     if run == "found" and row["pool"]:
@@ -161,8 +167,7 @@ def read(scenario: Scenario, ours: Side, theirs: Side) -> list[Row]:
     for entry in scenario.contents:
         found = differences(ours.contents([entry]), theirs.contents([entry]))
         listed = [
-            {"at": path, "ours": a, "theirs": b, "why": known("contents", path, a, b, None)}
-            for path, a, b in found
+            {"at": path, "ours": a, "theirs": b, "why": known("contents", path, a, b)} for path, a, b in found
         ]
         answers.append({"scenario": scenario.name, "entry": entry, "contents": listed or None})
     return answers

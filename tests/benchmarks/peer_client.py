@@ -122,7 +122,7 @@ class Peer:
 
     def settle(self, message_ids: Mapping[int, str]) -> None:
         """Write into the database file what `store` cannot: message ids that several rows of one project share, as
-        only older data has them (spec: reconstruct A.1), and a time of storing that is not the same second for all.
+        only older data has them (contract: reconstruct A.1), and a time of storing that is not the same second for all.
         """
         with sqlite3.connect(self.database, timeout=10) as connection:
             connection.execute("DROP INDEX IF EXISTS idx_memories_dedup_msg_id")

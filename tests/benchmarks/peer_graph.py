@@ -147,6 +147,6 @@ def graph() -> Scenario:
             Question("harpoon in the global pool", {"count": 10, "project_id": ""}),
             Question("harpoon at the desk", {"count": 10, "channel": "desk"}),
             Question("harpoon rack on a small budget", {"count": 10, "budget": 500}),
-            Question("harpoons with ilse and the kiln", {"count": 4}),
+            Question("harpoons with ilse and the kiln", {"count": 4}, shared_start=True),
         ),
     )

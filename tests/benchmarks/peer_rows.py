@@ -27,10 +27,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`bounds` are arguments of both; the query is unique, so that each has its own vector."""
+    """`bounds` are arguments of both; the query is unique, so that each has its own vector. `shared_start`: one item's
+    candidates mention an entity that the walk from another item reaches.
+    """
 
     query: str
     bounds: dict[str, Any] = field(default_factory=dict)
+    shared_start: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

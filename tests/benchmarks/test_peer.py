@@ -106,7 +106,34 @@ def test_refs_become_names_as_values_and_as_keys_and_texts_stay() -> None:
 def test_a_known_difference_is_told_from_one_that_only_looks_like_it(
     aspect: str, path: str, ours: Any, theirs: Any, bounds: dict[str, Any], reason: str | None
 ) -> None:
-    assert known(aspect, path, ours, theirs, Question("q", bounds)) == reason
+    assert known(aspect, path, ours, theirs, question=Question("q", bounds)) == reason
+
+
+def supersedes(ref: str) -> dict[str, str]:
+    return {"ref": ref, "role": "supersedes"}
+
+
+def test_only_a_role_of_the_walk_is_put_down_to_the_walk() -> None:
+    def reason(ours: Any, theirs: Any) -> str | None:
+        return known("why", "[0].claims[0].roles", ours, theirs, walked={"@w"})
+
+    assert reason([supersedes("@w")], None) == "walked"
+    assert reason([supersedes("@w"), supersedes("@a")], [supersedes("@a")]) == "walked"
+    assert reason([supersedes("@a")], None) is None
+    assert reason([{"ref": "@w", "role": "supports"}], None) is None
+    assert reason(None, [supersedes("@w")]) is None
+
+
+def test_rows_of_the_walk_are_expected_only_where_items_share_a_start() -> None:
+    def reason(ours: Any, theirs: Any, *, shared: bool = True) -> str | None:
+        question = Question("q", shared_start=shared)
+        return known("items", "[0]", ours, theirs, question=question, walked={"@w"})
+
+    assert reason(["@a", "@w"], ["@a"]) == "starts"
+    assert reason(["@a", "@w"], ["@a"], shared=False) is None
+    assert reason(["@a", "@b"], ["@a"]) is None
+    assert reason(["@a"], ["@a", "@w"]) is None
+    assert reason([["@a"], ["@w"]], [["@a"]]) is None
 
 
 def test_the_stored_and_the_asked_can_be_told_apart() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect, sync_playwright
 
 from memoryconsole.embedded.broker import available
 from tests.browser.console import Console, running
@@ -46,6 +46,7 @@ def console(chromium: str) -> Iterator[Console]:
 def browser(chromium: str) -> Iterator[Browser]:
     # Chromium's own sandbox needs rights that root in a container does not have.
     switches = ["--no-sandbox"] if os.geteuid() == 0 else []
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=switches)
         yield browser

@@ -63,7 +63,9 @@ def _validate_step(level: str, step: Step) -> None:
         raise FormatError(f"{level}: unknown step {step['op']!r}")
     if step["op"] == "build_provenance":
         require_keys(step, "build_provenance", {"op", "args", "as"}, {"as"})
-        require_keys(step["args"], "build_provenance", _PROVENANCE_ARGS, {"session_id"})
+        require_keys(step["args"], "build_provenance", _PROVENANCE_ARGS)
+        if not {"session_id", "session_ids"} & step["args"].keys():
+            raise FormatError("build_provenance without a session")
 
 
 def generate(value: Any, number: int | None = None) -> Any:

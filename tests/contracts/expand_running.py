@@ -25,12 +25,12 @@ def run(scenario: Scenario) -> Results:
 
 def _build(step: Step, blocks: list[Any]) -> dict[str, Any]:
     args = generate(step["args"])
-    session_id = args["session_id"]
+    session_ids = args.get("session_ids") or [args["session_id"]]
     return build_provenance(
         read_blocks(blocks),
         scope=Scope(
-            session_id=session_id,
-            session_ids=tuple(args.get("session_ids", [session_id])),
+            session_id=args.get("session_id", session_ids[0]),
+            session_ids=tuple(session_ids),
             kind=args.get("scope_kind", "current_session"),
         ),
         synthesis_status=args.get("synthesis_status", DEFAULT_STATUS),

@@ -181,6 +181,17 @@ def test_what_fits_to_the_last_token_still_tells_of_what_was_not_visited() -> No
     assert len(context_pagination(made)) == 1
 
 
+def test_what_was_not_visited_is_told_deepest_first_and_once() -> None:
+    root = parent(1, 2, 2, text="")
+    read = lineage(
+        root, parent(2, 3, 4, 3, 1, text=""), leaf(3, 7, text=""), leaf(4, 7, text=""), row(7, "x")
+    )
+    made = collect([root], read, budget=1, count=lambda text: 1 if text else 0)
+    # The path of the first block below the root uses up the budget. Node 1 lies above, node 2 waits once more.
+    assert [kind for kind, _, _ in told(made)] == ["summary", "child_nodes", "descendant_child_nodes"]
+    assert made.pending == (3, 4, 2)
+
+
 def test_visits_are_counted_and_what_they_did_not_reach_is_told() -> None:
     """Nodes without a text cost nothing, so only the count of visits ends the way down."""
     read = lineage(*(leaf(n, n, text="") for n in range(1, 100)), *(row(n, "") for n in range(1, 100)))

@@ -280,6 +280,14 @@ def test_a_hit_has_no_path_and_a_root_has_one_once_it_is_reached_as_a_child() ->
     assert "source_paths" not in body["items"][1]
 
 
+def test_a_search_reaches_nothing_by_an_edge() -> None:
+    found = hits(message(4, source_index=0)) | {"node_id": 5}
+    assert "source_paths" not in only(found)
+    assert only(found | {"source_path": HOPS[:1]})["source_paths"][0] == {
+        "path": HOPS[:1], "depth": 1, "truncated": False,
+    }  # fmt: skip
+
+
 def test_one_path_twice_is_one_record() -> None:
     item = only(children(50, child(9, 1)), children(50, child(9, 1)))
     assert (item["context_occurrence_count"], len(item["source_paths"])) == (2, 1)
@@ -297,6 +305,17 @@ def test_members_of_the_envelope_speak_of_what_is_listed() -> None:
     assert body["metadata_truncated"] is False
     assert body["context_truncated"] is True
     assert (body["context_unique_item_count"], body["context_occurrence_count"]) == (25, 25)
+
+
+def test_ten_thousand_characters_are_allowed_and_one_more_is_not() -> None:
+    def filled(missing: int) -> dict[str, Any]:
+        return provenance(*(summary(n, "y" * 350) for n in range(1, 14)), summary(14, "y" * missing))
+
+    missing = 10_000 - measure(filled(100)) + 100
+    assert 100 <= missing < 500
+    exact, over = filled(missing), filled(missing + 1)
+    assert (measure(exact), len(exact["items"])) == (10_000, 14)
+    assert (len(over["items"]), over["items_truncated"], over["locator_coverage"]) == (13, True, "partial")
 
 
 def test_a_large_item_is_not_skipped_for_a_small_one_behind_it() -> None:

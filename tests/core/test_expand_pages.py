@@ -163,6 +163,9 @@ def test_a_node_is_its_summary_and_its_sources() -> None:
     rest = expand_node(node, read, further, counted)
     assert [each["content"] for each in rest["expanded"]] == ["klmn"]
     assert rest["pagination"]["has_more"] is False
+    # The offset is one into the first source alone.
+    both = expand_node(node, read, replace(TEN, content_offset=2), counted)
+    assert [each["content"] for each in both["expanded"]] == ["c", "defghijkl"]
 
 
 def test_a_node_is_paged_by_places() -> None:

@@ -11,6 +11,7 @@ from tests.conftest import make_store
 
 READS = [
     "", "records", "records/mem:1", "summaries", "summaries/ep:1", "jobs", "settings",
+    "ask", "ask?query=winch", "ask/candidates?query=winch", "read/mem:1", "traces",
 ]  # fmt: skip
 OPERATES = ["records/mem:1/delete", "summaries/ep:1/delete"]
 

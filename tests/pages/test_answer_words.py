@@ -152,6 +152,13 @@ def test_a_predicate_is_somebody_elses_words_and_marked_as_such():
     assert AtRef("mem:3") in words.role({"ref": "mem:3", "role": "corrects"})
 
 
+def test_a_role_that_the_reason_told_is_not_told_twice():
+    roles = [{"ref": "mem:3", "role": "corrects"}, {"ref": "mem:4", "role": "qualifies"}]
+    assert words.further_roles({"why": "relation:corrects", "roles": roles}) == roles[1:]
+    assert words.further_roles({"why": "relation:corrects", "hops": 1, "roles": roles}) == roles
+    assert words.further_roles({"why": "seed"}) == []
+
+
 def test_the_head_says_why_it_leads():
     claims = [{"ref": "mem:1", "rank": 4}, {"ref": "mem:2", "rank": 2}, {"ref": "mem:3", "rank": None}]
     assert flat(words.lead("mem:2", claims)) == "It leads: the search ranked it 3rd, best of these"

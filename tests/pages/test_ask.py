@@ -68,6 +68,15 @@ def test_each_opening_is_a_call_of_its_own_and_says_so(ask, say, store):
     assert "Opening or reloading this page asks again" in words(page)
 
 
+def test_a_form_is_asked_at_the_address_that_names_what_was_filled_in(console, at, say, store):
+    say("a walrus")
+    answer = console.get(at("ask"), {"query": "a & b", "count": "", "channel": "desk", "budget": ""})
+    assert (answer.status_code, answer["Location"]) == (302, at("ask") + "?query=a+%26+b&channel=desk")
+    assert not traces(store).exists()
+    console.get(answer["Location"])
+    assert traces(store).get().request == {"query": "a & b", "channel": "desk"}
+
+
 def test_an_empty_question_brings_what_was_stored_last(ask, say, store):
     refs = say("one", "two")
     _, page = ask("", count="2")
@@ -84,7 +93,7 @@ def test_an_item_says_what_it_is_and_why(ask, say):
     assert "The same message as mem:1 ." in said
     assert "mem:2 supersedes this: it is a later version" in said
     assert "It leads as the newest version of mem:1 , which the search ranked best of these." in said
-    assert "1st of 2 candidates; holds sleeps, walrus" in said
+    assert "1st of 2 candidates; holds sleeps , walrus" in said
     assert "Otto" in said
     # The stamp as it was stored, on hover.
     assert 'title="stored as 2026-01-01T10:00:00+01:00"' in page
@@ -193,6 +202,14 @@ def test_nothing_stored_or_asked_is_ever_markup(ask, say, store):
         assert "{{7*7}}" in html.unescape(re.sub("</?mark>", "", page))
 
 
+def test_a_word_with_a_direction_of_its_own_turns_no_sentence_around(ask, say):
+    say("wal\u202erus here", "\u05d0\u05d1\u05d2 \u05d3\u05d4")
+    page = ask("wal\u202erus")[1]
+    assert "holds <bdi>walrus</bdi>" in page
+    page = ask("\u05d0\u05d1\u05d2 \u05d3\u05d4")[1]
+    assert page.count("<bdi>\u05d3\u05d4</bdi>") == 1
+
+
 def test_a_card_survives_a_row_that_is_deleted_between(console, ask, say, store, monkeypatch):
     from reconstruct import cards
 
@@ -269,6 +286,11 @@ def test_a_quote_leads_on_step_by_step_to_the_whole_text(console, ask, say, run_
         assert after != before
     assert "<mark>walrus</mark>" in page
     assert "This is all of it." in words(page)
+    # Each step is a call of get_contents, with a trace that tells its story.
+    steps = list(traces(store).filter(operation="contents"))
+    assert len(steps) == len(seen)
+    told = words(console.get(f"/stores/{store.public_id}/traces/{steps[0].pk}").content.decode())
+    assert "texts read by ref" in told
 
 
 def test_a_stretch_that_is_not_there_is_said_and_a_row_that_is_not_there_is_not_found(

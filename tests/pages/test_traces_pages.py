@@ -194,6 +194,15 @@ def test_the_gate_is_drawn_between_what_passed_and_what_did_not(asked, say, stor
     assert told.index("The gate: ") > told.index("mem:1 ")
 
 
+def test_without_a_strong_row_the_gate_is_not_said_to_be_passed(asked, say, story):
+    say("the pier of a far away town in the rain", "a gull")
+    with mock.patch.object(embedding, "embed_query", return_value=None):
+        told = story(asked("an absent word beside pier", count=5))
+    assert "None was strong enough to pass the gate" in told
+    assert "passed the gate," not in told
+    assert "These rows hold words of the question" in told
+
+
 def test_long_lists_are_cut_and_shown_whole_on_request(asked, say, story):
     say(*(f"walrus number {n}" for n in range(40)))
     trace = asked(top_k=40)

@@ -209,8 +209,8 @@ class Message:
 
     ``page`` is what is shown: of the row's text, or of its payload's when ``content_source`` says so.
     ``transcript_content`` is the row's own text, given only when the payload is shown. ``externalized`` may
-    be there without hydration. ``source`` is the row's channel. What follows ``externalized`` belongs to
-    search hits alone; ``match_window_offset`` is where the match begins in the whole text.
+    be there without hydration. ``source`` is the row's channel. A block of a node leaves out what follows
+    ``externalized`` where it is not given; ``match_window_offset`` is where the match begins in the whole text.
     """
 
     store_id: int | None = None

@@ -68,9 +68,10 @@ def bound(metadata: Mapping[str, str]) -> tuple[dict[str, str], Json]:
 def fit(items: Sequence[Json], envelope: Callable[[Sequence[Json]], Json]) -> Json | None:
     """The envelope around as many of the first items as fit; None when it is too long without any.
 
-    ``envelope`` gives the whole object around the items it is given.
+    ``items``: those of at most the first ``ITEMS_MAX`` identities. ``envelope`` gives the whole object around
+    the items it is given.
     """
-    listed = _no_longer_than_the_limit(items[:ITEMS_MAX])
+    listed = _no_longer_than_the_limit(items)
     while True:
         whole = envelope(listed)
         if measure(whole) <= SERIALIZED_CHAR_LIMIT:

@@ -117,7 +117,6 @@ def collect(
         _root(descent, node)
         blocks += descent.blocks
         pending |= dict.fromkeys(descent.pending)
-        purse.left = max(0, purse.left)
     blocks += _raw(hits, _shown(blocks), query, purse)
     return Context(blocks=tuple(blocks), pending=tuple(pending)[:PENDING_SHOWN])
 
