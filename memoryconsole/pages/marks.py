@@ -20,6 +20,9 @@ _PIECE = re.compile(r"w[wm]*")
 _CHARACTER = re.compile(r".m*")
 _JOINTS = frozenset("-./\\:@'\u2019#&+=~")
 
+# Controls of directions part words, here as in the index.
+_DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
 Span = tuple[int, int]
 
 
@@ -50,7 +53,7 @@ def spelled(query: str, language: str) -> dict[str, str]:
     """The terms of a query with the words they were made of, as they stand there."""
     words: dict[str, str] = {}
     for run in _RUN.finditer("".join(map(_kind, query))):
-        found = "".join(filter(_is_drawn, query[run.start() : run.end()]))
+        found = query[run.start() : run.end()]
         for token in tokens(found, language):
             for term in token.asked:
                 # A run of a script without spaces, and the pieces of a compound, are their own spelling.
@@ -58,15 +61,12 @@ def spelled(query: str, language: str) -> dict[str, str]:
     return words
 
 
-def _is_drawn(char: str) -> bool:
-    """Not a control of directions or lines: a word stands in sentences of ours. Joiners shape it and stay."""
-    return char in "\u200c\u200d" or unicodedata.category(char) != "Cf"
-
-
 @lru_cache(maxsize=4096)
 def _kind(char: str) -> str:
     if char in _JOINTS:
         return "j"
+    if char in _DIRECTIONS:
+        return "-"
     if char.isalnum() or char == "_":
         return "w"
     category = unicodedata.category(char)

@@ -205,7 +205,8 @@ def test_nothing_stored_or_asked_is_ever_markup(ask, say, store):
 def test_a_word_with_a_direction_of_its_own_turns_no_sentence_around(ask, say):
     say("wal\u202erus here", "\u05d0\u05d1\u05d2 \u05d3\u05d4")
     page = ask("wal\u202erus")[1]
-    assert "holds <bdi>walrus</bdi>" in page
+    # A control of directions parts words in the index, and stands in no sentence of ours.
+    assert "holds <bdi>wal</bdi>, <bdi>rus</bdi>" in page or "holds <bdi>rus</bdi>, <bdi>wal</bdi>" in page
     page = ask("\u05d0\u05d1\u05d2 \u05d3\u05d4")[1]
     assert page.count("<bdi>\u05d3\u05d4</bdi>") == 1
 
