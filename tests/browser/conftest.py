@@ -105,3 +105,9 @@ def open_tab(browser: Browser, sessions: dict[str, StorageState]) -> Iterator[Op
 def tab(request: pytest.FixtureRequest, open_tab: Opener) -> Page:
     """The demo account's tab, once with JavaScript and once without."""
     return open_tab(java_script_enabled=request.param == "js")
+
+
+@pytest.fixture(params=["js", pytest.param("no-js", marks=pytest.mark.slow)])
+def either_tab(request: pytest.FixtureRequest, open_tab: Opener) -> Page:
+    """The same; without JavaScript only where all tests run."""
+    return open_tab(java_script_enabled=request.param == "js")

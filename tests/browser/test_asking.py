@@ -44,7 +44,8 @@ def test_from_the_overview_to_why_a_record_is_missing(tab, console):
     expect(verdict).not_to_contain_text("not in the answer")
 
 
-def test_words_lead_to_the_record_that_is_meant(tab, console):
+def test_words_lead_to_the_record_that_is_meant(either_tab, console):
+    tab = either_tab
     tab.goto(console.at(f"ask?query={QUESTION}&count=1"))
     tab.get_by_label("Is something missing?").fill("lukewarm")
     tab.get_by_role("button", name="Why not?").click()
@@ -52,7 +53,8 @@ def test_words_lead_to_the_record_that_is_meant(tab, console):
     expect(tab.get_by_role("status").filter(has_text="in the answer")).to_contain_text("mem:99")
 
 
-def test_a_trace_is_replayed_and_rerun(tab, console):
+def test_a_trace_is_replayed_and_rerun(either_tab, console):
+    tab = either_tab
     tab.goto(console.at(f"ask?query={QUESTION}&count=1"))
     tab.get_by_role("link", name="How it came about").click()
     tab.get_by_role("button", name="Replay").click()
@@ -100,7 +102,8 @@ def test_a_fault_in_a_form_is_shown_where_it_is(tab, console):
     expect(tab.get_by_role("article")).to_have_count(2)
 
 
-def test_reading_further_step_by_step(tab, console):
+def test_reading_further_step_by_step(either_tab, console):
+    tab = either_tab
     tab.goto(console.at("ask?query=the post-mortem of the card outage of 13 November&count=3"))
     reading = tab.get_by_role("link", name="Read further")
     reading.first.click()

@@ -25,20 +25,8 @@ def test_a_file_is_imported_and_watched_until_it_is_done(tab, console, tmp_path)
     )
 
 
-def test_a_form_without_a_file_is_refused_in_words(tab, console):
-    tab.goto(console.at("jobs"))
-    # The browser itself would not send it.
-    form = tab.locator("form[enctype]")
-    token = form.locator("[name=csrfmiddlewaretoken]").input_value()
-    answer = tab.request.post(
-        form.evaluate("form => form.action") if form.count() else "",
-        multipart={"csrfmiddlewaretoken": token}, headers={"Referer": tab.url},
-    )  # fmt: skip
-    assert answer.status == 400
-    assert "Choose one file." in answer.text()
-
-
-def test_a_store_is_exported_and_the_file_taken_home(tab, console, tmp_path):
+def test_a_store_is_exported_and_the_file_taken_home(either_tab, console, tmp_path):
+    tab = either_tab
     store = console.new_store("Exports", "The bell was polished.", "=1+1 stays a text.")
     console.wait_for_jobs(store)
     tab.goto(console.at("jobs", store))

@@ -102,3 +102,17 @@ def test_text_that_would_be_code_elsewhere_is_shown_as_text(open_tab, sights):
         page.goto(sights[name])
         assert '<script>alert("stored")</script> {{ 7|add:7 }}' in page.locator("main").inner_text()
         assert page.locator("main script, main a[href^='javascript:']").count() == 0
+
+
+def test_what_is_wrong_with_a_page_is_noticed(open_tab, console):
+    page = open_tab()
+    page.goto(console.at("settings"))
+    page.evaluate(
+        """() => document.body.insertAdjacentHTML(
+          "afterbegin", '<p style="color: red">inline</p><img src="/static/console/icon.svg"><pre class="x"></pre>')"""
+    )
+    page.evaluate("document.querySelector('.x').style.width = '2000px'")
+    assert any("Content Security Policy" in error for error in page.watch.errors)
+    page.watch.errors.clear()
+    assert any(fault.startswith("image-alt") for fault in faults_of(page))
+    assert any('class="x"' in part for part in overhang(page))

@@ -26,7 +26,8 @@ def test_a_record_is_found_with_its_versions_and_the_answers_that_quoted_it(tab,
     expect(tab.get_by_role("region", name="In short")).to_contain_text("mem:123")
 
 
-def test_a_fault_in_a_filter_is_shown_and_mended(tab, console):
+def test_a_fault_in_a_filter_is_shown_and_mended(either_tab, console):
+    tab = either_tab
     tab.goto(console.at("records"))
     tab.get_by_text("By project, channel, session").click()
     tab.get_by_label("Said since").fill("yesterday")

@@ -1,7 +1,6 @@
 """Who sees which page: what one may not see is like what does not exist, what one may not do is refused."""
 
 import re
-import uuid
 
 import pytest
 
@@ -50,7 +49,7 @@ def test_a_part_of_a_page_asked_for_without_a_session_sends_the_whole_browser(cl
     assert foreign["HX-Redirect"] == f"/sign-in?next={at('jobs')}"
 
 
-@pytest.mark.parametrize("page", [*READS, *OPERATES, f"jobs/{uuid.uuid4()}"])
+@pytest.mark.parametrize("page", [*READS, *OPERATES, "jobs/7b0c2f0e-3c55-4a6e-9a51-0d3c0e8d7f11"])
 def test_a_foreign_store_is_like_none_at_all(cleo, sign_in, at, page, store):
     browser = sign_in(cleo)
     foreign = browser.get(at(page))
