@@ -16,7 +16,7 @@ help:
 	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
 	@echo 'make stop             stop what runs from this checkout'
 	@echo 'make test             the tests, with the embedded PostgreSQL (ARGS="-k words" and others of pytest)'
-	@echo 'make test-all         the tests with those marked slow'
+	@echo 'make test-all         the tests with those marked slow (pictures of every page go to build/screenshots)'
 	@echo 'make contracts        the contract scenarios (MEMORYCONSOLE_CONTRACTS=<folder>: those of another folder)'
 	@echo 'make evaluate-locomo  retrieval quality on conversations in LoCoMo form (DATA=<file>)'
 	@echo 'make bench            latency and ingest figures'
@@ -69,7 +69,7 @@ lock: dev
 
 clean:
 	@find . -name __pycache__ -not -path './$(VENV)/*' -type d -prune -exec rm -rf {} +
-	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results build/screenshots
 	@if [ -x $(PY) ]; then $(PY) -m memoryconsole.embedded.remove test; fi
 
 distclean: clean

@@ -250,7 +250,7 @@ class JobCancelApi(ConsoleView):
         found = find_job(self.actor, job, Scope.OPERATE)
         jobs.cancel(found, now=timezone.now())
         found.refresh_from_db()
-        return Response(shapes.job_shape(found))
+        return Response(shapes.job_shape(found, has_file=transfer.has_file(found)))
 
 
 def find_job(actor: access.Actor, job: uuid.UUID, scope: Scope) -> Job:

@@ -5,6 +5,7 @@ from memoryconsole import (
     api,
     converters,  # noqa: F401  (registers the address parts)
     declare_api,
+    payload_api,
     trace_api,
     transfer_api,
 )
@@ -18,6 +19,7 @@ urlpatterns = [
     path("stores/<store:store>/records/mem:<number:number>", api.RecordApi.as_view(), name="record"),
     path("stores/<store:store>/summaries", api.SummariesApi.as_view(), name="summaries"),
     path("stores/<store:store>/summaries/ep:<number:number>", api.SummaryApi.as_view(), name="summary"),
+    path("stores/<store:store>/payloads", payload_api.PayloadsApi.as_view(), name="payloads"),
     path("stores/<store:store>/associations", declare_api.AssociationsApi.as_view(), name="associations"),
     path(
         "stores/<store:store>/associations/preview",

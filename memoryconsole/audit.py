@@ -32,8 +32,10 @@ TRACE_ID = "Trace-Id"
 MAX_SESSIONS = 256
 # The member that stands for a body that was not kept, with its size in bytes (0: it could not be read).
 NOT_KEPT = "$not_kept"
-# A refused body is kept to be read again; a longer one is only counted. The longest question is far below.
-MAX_REFUSED_BYTES = 200_000
+# Every body that a contract takes is shorter and is kept; of a longer one, which was refused, only its size is.
+MAX_REQUEST_BYTES = 200_000
+# Longer than any contract takes a session key; what stands for one that is longer still.
+_LONG_KEY = 1000
 # What a caller has heard once in a session is afterwards named without its evidence and its runbook.
 _REMINDED = ("degraded", "severity", "reason", "advisory_scope")
 
@@ -82,22 +84,26 @@ def answer(call: Call) -> Answer:
         body = call.body()
         parsed = operation.parse(body)
     except ConsoleError as refusal:
-        _refused(call, _visible(call), body, refusal)
+        _refused(call, _visible(call), _refused_request(body), refusal)
         raise
     store = open_store(call.actor, call.store, Scope.READ if call.settings is None else Scope.OPERATE)
     call.laps.lap("request")
     try:
         told = operation.run(store, parsed, call.settings or {}, call.laps)
     except ConsoleError as refusal:
-        _refused(call, store, body, refusal)
+        _refused(call, store, _kept_request(body), refusal)
         raise
-    told = _heard(call, store, body, told)
+    told, hearing = _heard(call, store, body, told)
     call.laps.lap("notices")
-    row = _row(call, store, body, told)
-    return Answer(told.body, _written(call, store, row), row)
+    row = _row(call, store, _kept_request(body), told)
+    written = _written(call, store, row)
+    if hearing is not None:
+        # Only now: an answer that is refused for want of a trace is heard by nobody.
+        _remember(store, hearing, at=told.asked_at)
+    return Answer(told.body, written, row)
 
 
-def _row(call: Call, store: Store, body: Any, told: Told) -> Trace:
+def _row(call: Call, store: Store, request: dict[str, Any], told: Told) -> Trace:
     actor = call.actor
     return Trace(
         store=store,
@@ -114,14 +120,14 @@ def _row(call: Call, store: Store, body: Any, told: Told) -> Trace:
         labels=list(call.caller.labels),
         rerun_of=call.rerun_of,
         core=registry.operation(call.operation).core,
-        request=_kept_request(body),
+        request=request,
         policy=told.policy,
         seen=told.seen,
         told=told.told,
         notices={name: told.body[name] for name in NOTICES if name in told.body},
         stages=call.laps.stages(),
         duration_us=call.laps.total(),
-        digest=digest_of(told.body),
+        digest=digest_of(told.body, without=told.unreplayed),
         quoted=list(told.quoted),
     )
 
@@ -134,7 +140,35 @@ def _kept_request(body: Any) -> dict[str, Any]:
         return {NOT_KEPT: 0}
     kept = {name: value for name, value in body.items() if name != "session_key"}
     size = len(canonical(kept))
-    return kept if size <= MAX_REFUSED_BYTES else {NOT_KEPT: size}
+    return kept if size <= MAX_REQUEST_BYTES else {NOT_KEPT: size}
+
+
+def _refused_request(body: Any) -> dict[str, Any]:
+    """The same of a body that was refused for what it says. What stands for its session key is refused as that was; a
+    number that comes back from the database as another would not be.
+    """
+    if not isinstance(body, dict):
+        return _kept_request(body)
+    kept = _kept_request(body)
+    if NOT_KEPT not in kept and not _comes_back(kept):
+        return {NOT_KEPT: len(canonical(kept))}
+    if "session_key" not in body or NOT_KEPT in kept:
+        return kept
+    key = body["session_key"]
+    if isinstance(key, str):
+        return kept | {"session_key": "*" * min(len(key), _LONG_KEY)}
+    return kept | {"session_key": None if key is None else 0}
+
+
+def _comes_back(value: Any) -> bool:
+    """Whether jsonb gives a value back as it is: it writes out a large exponent, which makes an integer of a fraction,
+    and knows no -0.0.
+    """
+    if isinstance(value, float):
+        return "e+" not in repr(value) and repr(value) != "-0.0"
+    if isinstance(value, dict | list):
+        return all(map(_comes_back, value.values() if isinstance(value, dict) else value))
+    return True
 
 
 def _visible(call: Call) -> Store | None:
@@ -146,7 +180,7 @@ def _visible(call: Call) -> Store | None:
         return None
 
 
-def _refused(call: Call, store: Store | None, body: Any, refusal: ConsoleError) -> None:
+def _refused(call: Call, store: Store | None, request: dict[str, Any], refusal: ConsoleError) -> None:
     """Leave the trace of a refusal, and name it in the refusal's headers. A refusal needs no trace to stand."""
     if store is None:
         return
@@ -158,7 +192,7 @@ def _refused(call: Call, store: Store | None, body: Any, refusal: ConsoleError) 
         asked_at=timezone.now(),
         policy=dict(refusal.context),
     )
-    trace = _row(call, store, body, told)
+    trace = _row(call, store, request, told)
     trace.told = told.body
     try:
         written = _written(call, store, trace)
@@ -201,26 +235,35 @@ def _count_lost(store: Store) -> None:
         log.error("the lost trace on %s could not be counted: %s", store.public_id, type(fault).__name__)  # noqa: TRY400
 
 
-def _heard(call: Call, store: Store, body: Any, told: Told) -> Told:
-    """The answer with its notices as this session hears them: whole once, then in short, or not at all."""
+@dataclass(frozen=True, slots=True)
+class _Hearing:
+    """What a session will have heard once its answer is sent. `session`: the digest of (actor, session key)."""
+
+    session: bytes
+    heard: list[str]
+
+
+def _heard(call: Call, store: Store, body: Any, told: Told) -> tuple[Told, _Hearing | None]:
+    """The answer with its notices as this session hears them: whole once, then in short, or not at all; and what is
+    to be remembered of it, None when nothing is new.
+    """
     session_key = body.get("session_key") if isinstance(body, dict) else None
     if not session_key:
-        return told
+        return told, None
     notices = {name: _identity(told.body[name]) for name in NOTICES if name in told.body}
     session = hashlib.sha256(canonical([call.actor.user.pk, session_key])).digest()[:16]
     kept = SessionNotice.objects.filter(store=store, session=session).values_list("heard", flat=True).first()
     now = [f"{name}:{identity}" for name, identity in notices.items()]
-    if now != (kept or []):
-        _remember(store, session, now, at=told.asked_at)
+    hearing = None if now == (kept or []) else _Hearing(session, now)
     again = {name for name, identity in notices.items() if f"{name}:{identity}" in (kept or ())}
     if not again:
-        return told
+        return told, hearing
     reminded = {
         name: _reminder(value) if name in again else value
         for name, value in told.body.items()
         if name not in again or name == "advisory"
     }
-    return replace(told, body=reminded)
+    return replace(told, body=reminded), hearing
 
 
 def _identity(notice: Mapping[str, Any]) -> str:
@@ -233,12 +276,12 @@ def _reminder(advisory: Mapping[str, Any]) -> dict[str, Any]:
     return {name: advisory[name] for name in _REMINDED if name in advisory}
 
 
-def _remember(store: Store, session: bytes, heard: list[str], *, at: datetime) -> None:
+def _remember(store: Store, hearing: _Hearing, *, at: datetime) -> None:
     """Keep what the session has heard; what is over is forgotten, so that the next outage is told whole again."""
     try:
         with transaction.atomic():
             SessionNotice.objects.update_or_create(
-                store=store, session=session, defaults={"heard": heard, "at": at}
+                store=store, session=hearing.session, defaults={"heard": hearing.heard, "at": at}
             )
             newest = SessionNotice.objects.filter(store=store).order_by("-at", "-pk").values("pk")
             oldest = SessionNotice.objects.filter(store=store, pk__in=newest[MAX_SESSIONS:])

@@ -75,7 +75,7 @@ class AssociationsApi(ConsoleView):
         """List associations with their ends named, newest number first."""
         query = self.read_query(AssociationFilters)
         opened = self.open_store(store)
-        rows = graph.filtered(graph.associations_of(opened), query)
+        rows = graph.filtered(opened, query)
         found, cursor = page(rows, query, list="associations", store=opened.pk)
         return Response({"results": [graph.association_shape(row) for row in found], "next_cursor": cursor})
 

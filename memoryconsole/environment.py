@@ -59,6 +59,18 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return read
 
 
+def endpoint(value: str) -> str:
+    """Read the base address of an HTTP service, without credentials, query or fragment."""
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("expected http:// or https:// and a host")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("holds more than a host and a path")
+    if parts.port == 0:  # asking for it raises ValueError when it is no number
+        raise ValueError("names no port")
+    return value
+
+
 def broker(value: str) -> str:
     """Read a broker's address: one of the schemes that work is sent over, with a port that is a number."""
     parts = urlsplit(value)
@@ -114,6 +126,16 @@ VARIABLES = (
     Variable(
         "MEMORYCONSOLE_MAX_IMPORT_BYTES", whole(1024), 256 * 1024 * 1024, "largest file that can be imported"
     ),
+    Variable(
+        "MEMORYCONSOLE_CONTEXT_TOKENS", whole(1, 1_000_000), 32_000, "tokens of context when expand-query names none"
+    ),
+    Variable(
+        "MEMORYCONSOLE_SYNTHESIS_URL", endpoint, None, "an OpenAI-compatible endpoint's base; unset: no synthesis"
+    ),
+    Variable("MEMORYCONSOLE_SYNTHESIS_MODEL", text, "default", "the model asked for there"),
+    Variable("MEMORYCONSOLE_SYNTHESIS_KEY", text, None, "the key sent there, and shown nowhere"),
+    Variable("MEMORYCONSOLE_SYNTHESIS_SECONDS", whole(1, 600), 30, "seconds a synthesis may take, all in all"),
+    Variable("MEMORYCONSOLE_SYNTHESIS_MAX_BYTES", whole(1024), 1024 * 1024, "longest reply of the endpoint"),
     Variable("MEMORYCONSOLE_LOG_LEVEL", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "log level"),
     *(
         Variable(f"MEMORYCONSOLE_RECONSTRUCT_{v.name.upper()}", v.read, v.default, v.meaning)

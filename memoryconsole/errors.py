@@ -107,7 +107,7 @@ class BodyTooLarge(ConsoleError):
 
 
 class UnsupportedMediaType(ConsoleError):
-    status, code, title = 415, "unsupported_media_type", "Send application/json"
+    status, code, title = 415, "unsupported_media_type", "This address does not take that media type"
 
 
 class TooManyRequests(ConsoleError):

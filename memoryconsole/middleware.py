@@ -4,13 +4,16 @@ import json
 import logging
 import re
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from memoryconsole.errors import BodyTooLarge
@@ -101,5 +104,21 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _traceback(record.exc_info[1])
         return json.dumps(line, ensure_ascii=False)
+
+
+def _traceback(fault: BaseException | None) -> str:
+    """A traceback with what led to it. Of the database's errors the first line alone: the others quote the row."""
+    parts: list[str] = []
+    told: list[BaseException] = []
+    while fault is not None and fault not in told:
+        told.append(fault)
+        text = str(fault)
+        if isinstance(fault, DatabaseError | psycopg.Error):
+            text = text.partition("\n")[0]
+        frames = "".join(traceback.format_tb(fault.__traceback__))
+        parts.append(f"{frames}{type(fault).__module__}.{type(fault).__qualname__}: {text}")
+        fault = fault.__cause__ or (None if fault.__suppress_context__ else fault.__context__)
+    # The first cause first, as tracebacks are read.
+    return "\n\nand then\n\n".join(reversed(parts))

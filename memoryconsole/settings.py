@@ -218,15 +218,19 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_BEAT_SCHEDULE = {
     "sweep-jobs": {"task": "memoryconsole.tasks.sweep_jobs", "schedule": 15.0, "options": {"expires": 15}},
-    "prune-traces": {
-        "task": "memoryconsole.tasks.prune_traces",
-        "schedule": 3600.0,
-        "options": {"expires": 3600},
-    },
+    "prune": {"task": "memoryconsole.tasks.prune", "schedule": 3600.0, "options": {"expires": 3600}},
 }
 
 EMBEDDER = ENVIRONMENT["MEMORYCONSOLE_EMBEDDER"]
 RECONSTRUCT = reconstruct_policy(ENVIRONMENT)
+CONTEXT_TOKENS = ENVIRONMENT["MEMORYCONSOLE_CONTEXT_TOKENS"]
+SYNTHESIS = {
+    "url": ENVIRONMENT["MEMORYCONSOLE_SYNTHESIS_URL"],
+    "model": ENVIRONMENT["MEMORYCONSOLE_SYNTHESIS_MODEL"],
+    "key": ENVIRONMENT["MEMORYCONSOLE_SYNTHESIS_KEY"] or "",
+    "timeout_seconds": ENVIRONMENT["MEMORYCONSOLE_SYNTHESIS_SECONDS"],
+    "max_bytes": ENVIRONMENT["MEMORYCONSOLE_SYNTHESIS_MAX_BYTES"],
+}
 TRACE_DAYS = ENVIRONMENT["MEMORYCONSOLE_TRACE_DAYS"]
 
 LOGGING = {

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from memoryconsole.listing import PageIn
 from memoryconsole.models import Job, Record, Store, Summary
+from memoryconsole.models.payloads import MAX_REF_CHARS
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.stores import POLICY_FIELDS, Audit
 from memoryconsole.models.summaries import SourceType
@@ -88,6 +89,7 @@ class RecordIn(StrictSerializer):
     tool_name = Text(default="")
     tool_calls = Items(child=Members(), required=False, max_length=1000)
     conversation_id = Text(default="", max_length=1000)
+    payload = Text(default="", max_length=MAX_REF_CHARS)
     # Judged item by item: the record is stored whatever rides on it (contract: reconstruct J).
     associations = serializers.JSONField(required=False, allow_null=True)
 
@@ -178,6 +180,7 @@ def new_record(row: dict[str, Any]) -> NewRecord:
         tool_name=row["tool_name"],
         tool_calls=row.get("tool_calls"),
         conversation_id=row["conversation_id"],
+        payload=row["payload"],
         associations=row.get("associations"),
     )
 

@@ -28,7 +28,8 @@ class RefText(Text):
     """A ref, `mem:<number>` or `ep:<number>`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=32, **options)
+        # A blank text would come by `to_internal_value`.
+        super().__init__(max_length=32, allow_blank=False, **options)
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)

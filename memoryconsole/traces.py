@@ -15,10 +15,11 @@ from memoryconsole.models.traces import MAX_LABELS, Outcome
 # Members of an answer that say how the server is, not what the memory holds: outside digests.
 NOTICES = ("advisory", "update")
 
-# Short and plain: they stand in addresses, logs and tables.
-_LABEL = re.compile(r"[\w.:/+-]{1,64}")
-# W3C Trace Context, level 1: version, trace id, parent id, flags.
-_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+# Short and plain: they stand in addresses, logs and tables. A header has no other letters: what a server makes of
+# further bytes is a guess.
+_LABEL = re.compile(r"[\w.:/+-]{1,64}", re.ASCII)
+# W3C Trace Context, level 1: version, trace id, parent id, flags. No version is ff, and no id is all zeros.
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def canonical(value: Any) -> bytes:
@@ -28,9 +29,9 @@ def canonical(value: Any) -> bytes:
     )
 
 
-def digest_of(body: Mapping[str, Any]) -> bytes:
-    """The digest of an answer, notices left out (SHA-256)."""
-    told = {name: value for name, value in body.items() if name not in NOTICES}
+def digest_of(body: Mapping[str, Any], *, without: Sequence[str] = ()) -> bytes:
+    """The digest of an answer, notices and the members `without` left out (SHA-256)."""
+    told = {name: value for name, value in body.items() if name not in (*NOTICES, *without)}
     return hashlib.sha256(canonical(told)).digest()
 
 
@@ -93,6 +94,7 @@ class Told:
 
     `body`: the contract's, notices included. `seen`: what the answer was made of, so that it can be decided again.
     `told`: what was decided. `quoted`: the rows in the answer (`row_key`). `asked_at`: the snapshot's instant.
+    `unreplayed`: members of the body that no replay can make again, which the trace's digest leaves out.
     """
 
     body: dict[str, Any]
@@ -103,6 +105,7 @@ class Told:
     seen: dict[str, Any] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)
     quoted: Sequence[int] = ()
+    unreplayed: Sequence[str] = ()
 
 
 class NotReplayable(Exception):

@@ -119,6 +119,8 @@ class ImportsApi(ConsoleView):
 
 def _check_body(request: Request) -> None:
     """Raises UnsupportedMediaType, and InvalidParameter for a body without a length."""
+    if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise errors.UnsupportedMediaType("Send the file as it is, without a Content-Encoding")
     if _media_type(request) not in (NDJSON, "multipart/form-data"):
         raise errors.UnsupportedMediaType(f"Send {NDJSON}, or multipart/form-data with a file")
     if _length(request) == 0:
@@ -201,9 +203,9 @@ def _shown(name: str) -> str:
 
 def _accepted(store: Store, job_id: str) -> Response:
     job = Job.objects.get(store=store, uuid=job_id)
-    return Response(
-        shapes.job_shape(job), status=202, headers={"Location": f"/api/v1/jobs/{job.uuid}"}
-    )  # fmt: skip
+    # A repeated request is told of the job as it is now, which may have made its file.
+    body = shapes.job_shape(job, has_file=transfer.has_file(job))
+    return Response(body, status=202, headers={"Location": f"/api/v1/jobs/{job.uuid}"})
 
 
 class ExportsApi(ConsoleView):

@@ -5,6 +5,7 @@ from django.urls import include, path
 urlpatterns = [
     path("api/v1/", include("memoryconsole.api_urls")),
     path("api/v1/", include("reconstruct.urls")),
+    path("api/v1/", include("provenance.urls")),
     path("", include("memoryconsole.page_urls")),
     path("", include("reconstruct.page_urls")),
 ]

@@ -18,6 +18,7 @@ from memoryconsole.registry import Replayed
 from memoryconsole.services.superseding import successors
 from memoryconsole.snapshot import snapshot
 from memoryconsole.traces import Laps, NotReplayable, Told
+from reconstruct.core import why
 from reconstruct.core.types import Ref
 
 MAX_REFS = 20
@@ -112,23 +113,18 @@ def served_refs(trace: Trace) -> list[str]:
 
 
 def why_contents(trace: Trace, ref: str) -> dict[str, Any]:
-    """Why a row's text is in an answer of get_contents, or not."""
+    """Why a row's text is in an answer of get_contents, or not. Of a ref that was sent twice, the entry that was
+    served speaks; of several that were not, the first.
+    """
     entries = [read_entry(each) for each in trace.request["refs"]]
-    for entry, outcome in zip(entries, trace.told["entries"], strict=True):
-        if str(entry.ref) == ref:
-            is_in = outcome["as"] == "served"
-            bound = outcome.get("reason", outcome["as"])
-            sentence = f"{ref} {_SENTENCES[outcome['as']]}" + (f": {bound}." if "reason" in outcome else ".")
-            return {
-                "ref": ref,
-                "verdict": "in" if is_in else "out",
-                "bound": bound,
-                "sentence": sentence,
-                "paths": [],
-            }
-    return {
-        "ref": ref, "verdict": "out", "bound": "not_asked", "sentence": f"{ref} was not asked for.", "paths": []
-    }  # fmt: skip
+    pairs = zip(entries, trace.told["entries"], strict=True)
+    outcomes = [outcome for entry, outcome in pairs if str(entry.ref) == ref]
+    if not outcomes:
+        return why.alone(ref, "not_asked", f"{ref} was not asked for.")
+    outcome = next((each for each in outcomes if each["as"] == "served"), outcomes[0])
+    bound = outcome.get("reason", outcome["as"])
+    sentence = f"{ref} {_SENTENCES[outcome['as']]}" + (f": {bound}." if "reason" in outcome else ".")
+    return why.alone(ref, bound, sentence, inside=outcome["as"] == "served")
 
 
 _SENTENCES = {

@@ -10,13 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from django.db.models import F, Func, IntegerField, Q, QuerySet, TextField, Value, Window
+from django.db.models import F, Q, QuerySet, Window
 from django.db.models.functions import Left, Length, RowNumber
-from django.db.models.lookups import GreaterThan
 
 from memoryconsole import search
-from memoryconsole.folding import declared_key
-from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Store, Summary
+from memoryconsole.models import Association, Entity, Mention, Record, Store, Summary
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.nodes import Model
@@ -24,7 +22,7 @@ from memoryconsole.scope import ReadScope
 from memoryconsole.search.vectors import Whole, quantize
 from memoryconsole.traces import Laps, NotReplayable
 from reconstruct.core.bundle import Cluster, bundle
-from reconstruct.core.cues import Cues, Name, expand, mentioned
+from reconstruct.core.cues import Cues
 from reconstruct.core.policy import decide
 from reconstruct.core.structure import Item, arrange
 from reconstruct.core.types import (
@@ -45,6 +43,7 @@ from reconstruct.core.types import (
 )
 from reconstruct.core.types import Mention as CoreMention
 from reconstruct.core.walk import Reach, reach
+from reconstruct.names import read_cues
 from reconstruct.texts import Beginning, stored_texts
 
 # Rows read per reached entity at most, whatever max_evidence says.
@@ -115,44 +114,6 @@ def read_snapshot(
         cues=cues,
         digests=candidates.digests | kept.digests,
     )
-
-
-def read_cues(store: Store, query: str, scope: ReadScope) -> Cues:
-    """The declared names the query mentions, and the terms they add to the lexical search."""
-    key = declared_key(query)
-    if not key:
-        return Cues()
-    entities = mentioned(key, _names(store, scope, occurring_in=key))
-    if not entities:
-        return Cues()
-    return expand(key, entities, _names(store, scope, of=entities))
-
-
-def _names(
-    store: Store, scope: ReadScope, *, occurring_in: str | None = None, of: Iterable[int] = ()
-) -> list[Name]:
-    """Names and aliases in scope: those standing somewhere in a folded query, or all those of some entities."""
-    entities = Entity.objects.filter(scope.context(), store=store)
-    # An alias is readable where it was declared, and its entity must be readable too.
-    aliases = EntityAlias.objects.filter(scope.context(), scope.context(through="entity"), store=store)
-    if occurring_in is None:
-        entities, aliases = entities.filter(number__in=of), aliases.filter(entity__number__in=of)
-    else:
-        entities, aliases = _occurring(entities, occurring_in), _occurring(aliases, occurring_in)
-    rows = (
-        entities.order_by()
-        .values_list("number", "name", "declared_key", Value(False))
-        .union(
-            aliases.order_by().values_list("entity__number", "alias", "declared_key", Value(True)), all=True
-        )
-    )
-    return [Name(entity=entity, text=text, key=key, alias=alias) for entity, text, key, alias in rows]
-
-
-def _occurring(names: "QuerySet[Any]", query_key: str) -> "QuerySet[Any]":
-    text = Value(query_key, output_field=TextField())
-    place = Func(text, F("declared_key"), function="strpos", output_field=IntegerField())
-    return names.filter(GreaterThan(place, 0)).exclude(declared_key="")
 
 
 class _Candidates:

@@ -1,9 +1,11 @@
 """The bodies of this floor's routes, as the contract bounds them (section B)."""
 
+import json
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
 from memoryconsole.scope import ReadScope
 from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
@@ -16,6 +18,9 @@ from reconstruct.traverse import TraverseAsk
 MAX_QUERY_CHARS = 20_000
 MAX_TOP_K = 100
 MAX_SESSION_KEY_CHARS = 256
+# An entry of get_contents as JSON, of which a ref and a range take eighty. Entries come back as they were sent and are
+# kept in the trace: twenty of them must stay far below `audit.MAX_REQUEST_BYTES`.
+MAX_ENTRY_CHARS = 1_000
 # Contract, section F.
 MAX_TRAVERSE_HOPS = 5
 MAX_TRAVERSE_LIMIT = 100
@@ -68,7 +73,13 @@ class RecallIn(ScopeIn):
     }
 )
 class ContentsEntry(serializers.JSONField):
-    """Any JSON value: one that is no entry is answered as missing or unresolved, and refuses nothing."""
+    """Any short JSON value: one that is no entry is answered as missing or unresolved, and refuses nothing."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(json.dumps(data, ensure_ascii=False)) > MAX_ENTRY_CHARS:
+            message = f"Ensure this entry has no more than {MAX_ENTRY_CHARS} characters as JSON."
+            raise serializers.ValidationError([ErrorDetail(message, code="max_length")])
+        return data
 
 
 class ContentsIn(StrictSerializer):

@@ -6,7 +6,7 @@ which never change; a row that is gone takes the answer with it.
 
 import hashlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from memoryconsole import search
-from memoryconsole.models import Entity, EntityAlias, Store
+from memoryconsole.models import Store
 from memoryconsole.models.traces import row_key
 from memoryconsole.traces import NotReplayable
 from reconstruct.core.cues import Cues, Name
@@ -32,6 +32,7 @@ from reconstruct.core.types import (
     Snapshot,
     StoredText,
 )
+from reconstruct.names import names_of
 from reconstruct.recall import Reading, read_recorded
 
 Json = dict[str, Any]
@@ -237,7 +238,7 @@ def _read_cues(store: Store, kept: Json | None) -> Json | None:
         return None
     numbers = {number for number, _ in [*kept["entities"], *kept["added"]]}
     spelled: dict[tuple[int, str], str] = {}
-    for number, text in _names(store, numbers):
+    for number, text in names_of(store, numbers):
         spelled[number, _digest(text)] = text
     try:
         entities, added = (
@@ -255,9 +256,3 @@ def _read_cues(store: Store, kept: Json | None) -> Json | None:
 def cue_terms(store: Store, seen: Mapping[str, Any]) -> tuple[str, ...]:
     """The declared names that a trace's question brought along. Raises NotReplayable when one is gone."""
     return tuple((_read_cues(store, seen.get("cues")) or {}).get("terms", ()))
-
-
-def _names(store: Store, numbers: Iterable[int]) -> list[tuple[int, str]]:
-    entities = Entity.objects.filter(store=store, number__in=numbers).values_list("number", "name")
-    aliases = EntityAlias.objects.filter(store=store, entity__number__in=numbers)
-    return [*entities, *aliases.values_list("entity__number", "alias")]

@@ -3,6 +3,7 @@
 from memoryconsole.models.access import Membership, Role, Scope, SignInFailure, Token, TokenGrant, User
 from memoryconsole.models.graph import Association, Entity, EntityAlias, Mention
 from memoryconsole.models.jobs import IdempotencyKey, Job, JobChunk
+from memoryconsole.models.payloads import Payload
 from memoryconsole.models.records import Record, RecordNode, Session
 from memoryconsole.models.search import EmbeddingSpace, EntryVector, IndexEntry
 from memoryconsole.models.stores import Store, StoreCounter, StoreSettings
@@ -22,6 +23,7 @@ __all__ = [
     "LostTraces",
     "Membership",
     "Mention",
+    "Payload",
     "Record",
     "RecordNode",
     "Role",

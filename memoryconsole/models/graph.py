@@ -114,6 +114,22 @@ class Mention(models.Model):
         ]
 
 
+class AssociationQuerySet(models.QuerySet["Association"]):
+    def joining(self, row: Entity | Record | Summary) -> "AssociationQuerySet":
+        """Those that have the row as an end, or as their anchor."""
+        joined = Q()
+        for end in _JOINED_AT[type(row)]:
+            joined |= Q(**{end: row})
+        return self.filter(joined)
+
+
+_JOINED_AT: dict[type, tuple[str, ...]] = {
+    Entity: ("subject_entity", "object_entity"),
+    Record: ("subject_record", "object_record", "anchor_record"),
+    Summary: ("subject_summary", "object_summary", "anchor_summary"),
+}
+
+
 class Association(models.Model):
     """A declared relation: subject, predicate, object, each end an entity, a record or a summary.
 
@@ -135,6 +151,8 @@ class Association(models.Model):
     anchor_summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True, related_name="+")
     declared_by = models.TextField(default="agent")
     declared_at = models.DateTimeField()
+
+    objects = AssociationQuerySet.as_manager()
 
     class Meta:
         db_table = "mc_association"

@@ -96,6 +96,14 @@ class Record(models.Model):
     tool_name = models.TextField(default="")
     tool_calls = models.JSONField(null=True)
     conversation_id = models.TextField(default="")
+    # What the text is a placeholder for.
+    payload = models.ForeignKey(
+        "memoryconsole.Payload",
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="records",
+        db_index=False,
+    )
     created_at = models.DateTimeField()
     believed_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True)
@@ -126,6 +134,8 @@ class Record(models.Model):
             models.Index(
                 fields=["store", "deleted_at"], name="record_erasing", condition=~Q(deleted_at=None)
             ),
+            # What a payload's end looks for: few rows have one.
+            models.Index(fields=["payload"], name="record_payload", condition=Q(payload__isnull=False)),
         ]
 
     def __str__(self) -> str:

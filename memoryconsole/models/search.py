@@ -9,7 +9,7 @@ from django.db.models import Q
 from pgvector.django import HalfVectorField
 
 from memoryconsole.models.graph import exactly_one
-from memoryconsole.models.records import Record
+from memoryconsole.models.records import Record, Session
 from memoryconsole.models.summaries import Summary
 
 
@@ -41,7 +41,8 @@ class IndexEntry(models.Model):
     `keys` are 64-bit hashes of (store, term) for finding; `forward` holds the terms and how often each
     occurs, for exact scoring (`search/lexical.py` says how). `length` counts the words. `stored_at` is the
     row's `created_at`.
-    `digest` is the beginning of the row's: enough to order ties by.
+    `digest` is the beginning of the row's: enough to order ties by. `graph`: a summary of summaries, which is looked
+    for inside its session alone; recall counts and sees the others.
     """
 
     # The composite indexes below begin with the store: an index of its own would only cost.
@@ -56,6 +57,8 @@ class IndexEntry(models.Model):
     project_id = models.TextField(null=True)
     channel = models.TextField(null=True)
     source_id = models.TextField(default="")
+    session = models.ForeignKey(Session, on_delete=models.SET_NULL, null=True, db_index=False)
+    graph = models.BooleanField(default=False)
     instant = models.DateTimeField(null=True)
     stored_at = models.DateTimeField()
     digest = models.BinaryField(max_length=8)
@@ -80,6 +83,14 @@ class IndexEntry(models.Model):
                 fields=["store", "stored_at", "number"],
                 include=["id", "record", "project_id", "channel"],
                 name="index_entry_stored",
+                condition=Q(graph=False),
+            ),
+            # The texts of one session.
+            models.Index(
+                fields=["store", "session"],
+                include=["id", "record"],
+                name="index_entry_session",
+                condition=Q(session__isnull=False),
             ),
             # What cascades look for. An entry has one of the two.
             models.Index(fields=["record"], name="index_entry_record", condition=Q(record__isnull=False)),

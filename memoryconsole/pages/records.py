@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -125,12 +124,9 @@ def _covering(store: Store, number: int) -> list[str]:
 
 def _dependents(store: Store, record: Record) -> dict[str, int]:
     """What deleting a record takes along, and what stays and says so."""
-    joined = Q()
-    for end in ("subject_record", "object_record", "anchor_record"):
-        joined |= Q(**{end: record})
     return {
         "mentions": Mention.objects.filter(store=store, record=record).count(),
-        "associations": Association.objects.filter(joined, store=store).count(),
+        "associations": Association.objects.filter(store=store).joining(record).count(),
         "nodes": RecordNode.objects.filter(store=store, record=record).count(),
         "summaries": SummarySource.objects.filter(store=store, record=record)
         .values("summary")

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -104,12 +103,9 @@ def _covering(store: Store, number: int) -> list[str]:
 
 def _dependents(store: Store, summary: Summary) -> dict[str, int]:
     """What deleting a summary takes along, and what stays and says so."""
-    joined = Q()
-    for end in ("subject_summary", "object_summary", "anchor_summary"):
-        joined |= Q(**{end: summary})
     return {
         "mentions": Mention.objects.filter(store=store, summary=summary).count(),
-        "associations": Association.objects.filter(joined, store=store).count(),
+        "associations": Association.objects.filter(store=store).joining(summary).count(),
         "nodes": RecordNode.objects.filter(store=store, summary=summary).count(),
         "summaries": SummarySource.objects.filter(store=store, child=summary)
         .values("summary")

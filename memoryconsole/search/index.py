@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from memoryconsole import embedding
 from memoryconsole.bulk import copy_rows, take_ids
 from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
+from memoryconsole.models.summaries import SourceType
 from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
 from memoryconsole.search.lexical import key, pack, votes
 from memoryconsole.search.vectors import Whole, literal, nothing, quantize
@@ -68,10 +69,13 @@ def analyse(store: Store, rows: Sequence[Record | Summary]) -> Analysis:
     words = [_analysed(store, row) for row in rows]
     try:
         model = embedding.current()
-        vectors = embedded(model, [_text(row) for row in rows])
+        vectors = iter(embedded(model, [_text(row) for row in rows if not _graph(row)]))
     except embedding.EmbeddingFailed as fault:
         return Analysis(rows=tuple(Analysed(*entry) for entry in words), failure=str(fault))
-    entries = (Analysed(*entry, vector) for entry, vector in zip(words, vectors, strict=True))
+    entries = (
+        Analysed(*entry, None if _graph(row) else next(vectors))
+        for entry, row in zip(words, rows, strict=True)
+    )
     return Analysis(rows=tuple(entries), model=model)
 
 
@@ -86,7 +90,7 @@ def index(
     """Make saved rows findable. Call in the transaction that inserted them, holding the store's counter.
 
     `analysis`: what `analyse` gave for these rows, in this order; made here when it is not given. Summaries of
-    summaries are no candidates of recall: do not pass them.
+    summaries are no candidates of recall: they are found by their words, inside their session.
     """
     rows: list[Record | Summary] = [*records, *summaries]
     if not rows:
@@ -121,7 +125,7 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
         return None
     space = space_of(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
-    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after).order_by("pk")
+    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, graph=False, pk__gt=after).order_by("pk")
     entries, more = _step(missing, limit)
     made = embedded(model, [_text(_row(entry)) for entry in entries])
     _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
@@ -145,6 +149,17 @@ def reanalyze(store: Store, *, after: int = 0, limit: int = _BATCH) -> int | Non
         entry.analyzer = ANALYZER
     IndexEntry.objects.bulk_update(batch, ["keys", "forward", "length", "analyzer"], batch_size=_BATCH)
     return batch[-1].pk if more else None
+
+
+def index_missing(store: Store, *, now: datetime) -> int:
+    """Make the next summaries findable that are not, as those of a time when summaries of summaries were not.
+
+    Answers how many; 0 at the end. Call each step in a transaction holding the store's counter.
+    """
+    entries = IndexEntry.objects.filter(store=store, summary=OuterRef("pk"))
+    missing = list(Summary.objects.live().filter(~Exists(entries), store=store).order_by("pk")[:_BATCH])
+    index(store, summaries=missing, now=now)
+    return len(missing)
 
 
 def matching_keys(store: Store, text: str) -> list[int]:
@@ -199,7 +214,7 @@ def _behind(store: Store, model: embedding.Embedder | None, first: int) -> bool:
         space__name=model.name,
         space__fingerprint=model.fingerprint,
     )
-    before = IndexEntry.objects.filter(store=store, pk__lt=first).order_by("-stored_at", "-number")
+    before = IndexEntry.objects.filter(store=store, graph=False, pk__lt=first).order_by("-stored_at", "-number")
     return before.annotate(done=Exists(vectors)).values_list("done", flat=True).first() is False
 
 
@@ -208,6 +223,10 @@ def _row(entry: IndexEntry) -> Record | Summary:
     if row is None:
         raise LookupError(f"index entry {entry.pk} has no row")
     return row
+
+
+def _graph(row: Record | Summary) -> bool:
+    return isinstance(row, Summary) and row.source_type == SourceType.NODES
 
 
 def _text(row: Record | Summary) -> str:
@@ -226,8 +245,8 @@ def _analysed(store: Store, row: Record | Summary) -> tuple[list[int], bytes, in
 
 
 _ENTRY_COLUMNS = (
-    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "instant",
-    "stored_at", "digest", "analyzer", "keys", "forward", "length",
+    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "session_id", "graph",
+    "instant", "stored_at", "digest", "analyzer", "keys", "forward", "length",
 )  # fmt: skip
 
 
@@ -238,8 +257,9 @@ def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tupl
     else:
         record, summary, source_id, instant = None, row.pk, "", row.earliest_at
     return (
-        pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id, instant,
-        row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER, f"{{{','.join(map(str, made.keys))}}}",
+        pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id,
+        row.session_id, _graph(row), instant, row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER,
+        f"{{{','.join(map(str, made.keys))}}}",
         made.forward, made.length,
     )  # fmt: skip
 

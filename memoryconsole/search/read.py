@@ -29,7 +29,7 @@ class Ground:
     """What a search stands on: the store's live entries, those in scope, and the active space.
 
     `total`: entries of the store. `scope`: the ids of those in scope, ascending; None: all are.
-    `model`: (name, fingerprint) of the model behind the space.
+    `model`: (name, fingerprint) of the model behind the space. `graph`: summaries of summaries are seen too.
     """
 
     total: int
@@ -37,6 +37,12 @@ class Ground:
     language: str
     space: int | None
     model: tuple[str, str] | None
+    graph: bool = False
+
+    @property
+    def entries(self) -> str:
+        """The condition on what is searched at all, as SQL behind other conditions."""
+        return "" if self.graph else " AND NOT graph"
 
     @property
     def in_scope(self) -> int:
@@ -75,11 +81,11 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     where, values = _condition(scope)
     seen = "NULL"
     if values:
-        entries = f"mc_index_entry WHERE store_id = s.id AND {where}"
+        entries = f"mc_index_entry WHERE store_id = s.id AND NOT graph AND {where}"
         seen = f"(SELECT string_agg(int8send(id), ''::bytea) FROM {entries})"  # noqa: S608
     row = _one(
         f"""
-        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id), {seen},
+        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND NOT graph), {seen},
                s.language, s.active_space_id, p.name, p.fingerprint
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
         WHERE s.id = %s
@@ -94,6 +100,46 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
         space=space,
         model=None if space is None else (name, fingerprint),
     )
+
+
+def read_session_ground(store: Store, session_id: str) -> tuple[int, Ground] | None:
+    """(a session's primary key, the ground of a search that sees the whole store, summaries of summaries too). One
+    statement. None: the store has no such session.
+    """
+    found = _all(
+        """
+        SELECT n.id, (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND NOT graph), s.language,
+               s.active_space_id, p.name, p.fingerprint
+        FROM mc_session AS n JOIN mc_store AS s ON s.id = n.store_id
+        LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+        WHERE n.store_id = %s AND n.session_id = %s
+        """,
+        [store.pk, session_id],
+    )
+    if not found:
+        return None
+    ((session, total, language, space, name, fingerprint),) = found
+    model = None if space is None else (name, fingerprint)
+    return session, Ground(total, None, language, space, model, graph=True)
+
+
+def read_in_session(store: Store, session: int, entries: Ints) -> tuple[Ints, Ints]:
+    """(the records', the summaries') entries among these that are in a session. One statement, whatever the session's
+    size.
+    """
+    records, summaries = _one(
+        """
+        SELECT string_agg(int8send(id), ''::bytea) FILTER (WHERE record_id IS NOT NULL),
+               string_agg(int8send(id), ''::bytea) FILTER (WHERE record_id IS NULL)
+        FROM mc_index_entry WHERE store_id = %s AND session_id = %s AND id = ANY(%s::bigint[])
+        """,
+        [store.pk, session, entries.tolist()],
+    )
+    return _ids(records), _ids(summaries)
+
+
+def _ids(packed: Any) -> Ints:
+    return np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
 
 
 def read_found(
@@ -122,7 +168,7 @@ def read_found(
         FROM (
             SELECT id, length, forward,
                    sum(octet_length(forward)) OVER ({order} ROWS UNBOUNDED PRECEDING) AS sofar
-            FROM mc_index_entry WHERE store_id = %s AND ({either})) AS found
+            FROM mc_index_entry WHERE store_id = %s AND ({either}){ground.entries}) AS found
         """,  # noqa: S608
         [max_bytes, max_bytes, store.pk, list(keys), *map(list, phrases)],
     )
@@ -177,16 +223,18 @@ def read_places(store: Store, scores: dict[int, int]) -> dict[int, Place]:
     return places
 
 
-def read_frequencies(store: Store, keys: Sequence[int], *, cap: int) -> dict[int, tuple[int, int]]:
+def read_frequencies(
+    store: Store, ground: Ground, keys: Sequence[int], *, cap: int
+) -> dict[int, tuple[int, int]]:
     """(how many entries hold it, bytes of their forward lists) by key, counted to `cap` entries. One statement."""
     rows = _all(
-        """
+        f"""
         SELECT key, held.entries, held.bytes
         FROM unnest(%s::bigint[]) AS key, LATERAL (
             SELECT count(*) AS entries, coalesce(sum(size), 0)::bigint AS bytes FROM (
                 SELECT octet_length(forward) AS size FROM mc_index_entry
-                WHERE store_id = %s AND keys @> ARRAY[key] LIMIT %s) AS counted) AS held
-        """,
+                WHERE store_id = %s AND keys @> ARRAY[key]{ground.entries} LIMIT %s) AS counted) AS held
+        """,  # noqa: S608
         [list(keys), store.pk, cap],
     )
     return {hashed: (entries, size) for hashed, entries, size in rows}

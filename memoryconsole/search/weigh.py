@@ -167,8 +167,10 @@ def _read_entries(store: Store, weighing: Weighing, rows: list[Row], *, texts: b
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT s.language, p.id, e.id, e.summary_id IS NULL, e.number, e.instant, e.digest, e.analyzer, e.forward,
-                   e.length, v.embedding <=> %(vector)s::halfvec,
+            SELECT CASE WHEN NOT EXISTS (
+                       SELECT FROM mc_job WHERE store_id = s.id AND kind = 'analyse' AND state IN ('queued', 'running')
+                   ) THEN s.language END,
+                   p.id, e.id, e.summary_id IS NULL, e.number, e.instant, e.digest, e.analyzer, e.forward, e.length, v.embedding <=> %(vector)s::halfvec,
                    CASE WHEN %(texts)s THEN coalesce(r.content, u.summary) ELSE '' END
             FROM mc_store AS s
             LEFT JOIN mc_embedding_space AS p ON p.id = %(space)s
@@ -189,6 +191,7 @@ def _read_entries(store: Store, weighing: Weighing, rows: list[Row], *, texts: b
 def _same_rules(found: list[tuple[Any, ...]], weighing: Weighing) -> list[tuple[Any, ...]]:
     """The entries among the rows read. Raises NotWeighable."""
     language, space = found[0][:2]
+    # None while a job analyses the store again: its entries are of two languages, whichever the store has by now.
     if language != weighing.language:
         raise NotWeighable("language_changed")
     if space != weighing.space:
@@ -200,7 +203,7 @@ def _same_rules(found: list[tuple[Any, ...]], weighing: Weighing) -> list[tuple[
 
 
 def _entry(
-    _language: str,
+    _language: str | None,
     _space: int | None,
     pk: int,
     is_record: bool,

@@ -1,7 +1,7 @@
 """The lexical leg: the query's words and the declared aliases it brings along, looked up and scored."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 
@@ -37,6 +37,10 @@ class Words:
     cue_df: tuple[int, ...]
     bounded: bool
 
+    def among(self, entries: Ints) -> "Words":
+        """The same, with only these entries in scope."""
+        return replace(self, found=replace(self.found, in_scope=np.isin(self.found.ids, entries)))
+
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
@@ -52,11 +56,11 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     units = every[:MAX_UNITS]
     cues = [_cue(store, term, ground.language) for term in cue_terms]
     keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
-    common = _common(store, keys) if ground.total > MAX_ROWS else {}
+    common = _common(store, ground, keys) if ground.total > MAX_ROWS else {}
     look = partial(read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES)
     found, whole = look(_wanted(keys, common))
     if not whole:
-        common = common or _common(store, keys)
+        common = common or _common(store, ground, keys)
         found, _ = look(_wanted(keys, common), shortest=True)
     voices, cue_df, heard = _cue_scores(store, ground, found, cues)
     return Words(
@@ -68,13 +72,13 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     )
 
 
-def _common(store: Store, keys: dict[str, int]) -> dict[str, int]:
+def _common(store: Store, ground: Ground, keys: dict[str, int]) -> dict[str, int]:
     """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
     and MAX_FOUND_BYTES at most.
 
     The rarest term that occurs is always looked for.
     """
-    frequencies = read_frequencies(store, list(keys.values()), cap=MAX_ROWS + 1)
+    frequencies = read_frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
     ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
     rows = accumulate(entries for entries, _, _ in ordered)
     sizes = accumulate(size for _, size, _ in ordered)

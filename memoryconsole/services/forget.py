@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from memoryconsole import jobs, search
 from memoryconsole.errors import NotFound, StaleResource
@@ -72,10 +72,7 @@ def delete_store(store: Store, *, by: User, if_version: int | None = None, now: 
 def _drop_dependents(store: Store, kind: str, row: Record | Summary) -> None:
     Mention.objects.filter(store=store, **{kind: row}).delete()
     RecordNode.objects.filter(store=store, **{kind: row}).delete()
-    joined = Q()
-    for end in ("subject", "object", "anchor"):
-        joined |= Q(**{f"{end}_{kind}": row})
-    Association.objects.filter(joined, store=store).delete()
+    Association.objects.filter(store=store).joining(row).delete()
 
 
 @jobs.handles("erase", must_finish=True)
@@ -103,6 +100,7 @@ _STORE_TABLES = (
     "mc_summary_source",
     "mc_summary",
     "mc_record",
+    "mc_payload",
     "mc_session",
 )
 

@@ -6,11 +6,11 @@ from typing import Any
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import Coalesce, RowNumber
 
-from memoryconsole.declarations import RowRef, read_ref
+from memoryconsole.declarations import read_ref
 from memoryconsole.errors import NotFound
 from memoryconsole.folding import declared_key
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Store, Summary
-from memoryconsole.models.graph import KeyDigest, digest_of_key, with_keys
+from memoryconsole.models.graph import AssociationQuerySet, KeyDigest, digest_of_key, with_keys
 from memoryconsole.snapshot import snapshot
 from memoryconsole.times import write_stamp
 
@@ -24,7 +24,7 @@ _ANCHORS = ("anchor_record", "anchor_summary")
 _ENTITY_ENDS = ("subject_entity", "object_entity")
 
 
-def associations_of(store: Store) -> "QuerySet[Association]":
+def associations_of(store: Store) -> AssociationQuerySet:
     """The store's associations with their ends joined in, without any text of theirs."""
     ends = (*_ENTITY_ENDS, *_ROW_ENDS, *_ANCHORS)
     return (
@@ -43,8 +43,11 @@ def associations_of(store: Store) -> "QuerySet[Association]":
     )
 
 
-def filtered(rows: "QuerySet[Association]", query: dict[str, Any]) -> "QuerySet[Association]":
-    """The associations that a list's filters leave. `ref` has been found to be one."""
+def filtered(store: Store, query: dict[str, Any]) -> AssociationQuerySet:
+    """The store's associations that a list's filters leave, `entity` and `ref` taking a statement each. `ref` has been
+    found to be one.
+    """
+    rows = associations_of(store)
     for name in ("project_id", "channel"):
         if name in query:
             rows = rows.filter(**{name: query[name]})
@@ -52,18 +55,17 @@ def filtered(rows: "QuerySet[Association]", query: dict[str, Any]) -> "QuerySet[
         digest = digest_of_key(declared_key(query["predicate"]))
         rows = rows.alias(predicate_digest=KeyDigest("predicate")).filter(predicate_digest=digest)
     if "entity" in query:
-        number = query["entity"]
-        rows = rows.filter(Q(subject_entity__number=number) | Q(object_entity__number=number))
+        rows = _joining(rows, Entity, store, query["entity"])
     ref = read_ref(query["ref"]) if "ref" in query else None
-    return rows.filter(_touches(ref)) if ref is not None else rows
+    if ref is not None:
+        rows = _joining(rows, Record if ref.kind == "mem" else Summary, store, ref.number)
+    return rows
 
 
-def _touches(ref: RowRef) -> Q:
-    kind = "record" if ref.kind == "mem" else "summary"
-    condition = Q()
-    for end in ("subject", "object", "anchor"):
-        condition |= Q(**{f"{end}_{kind}__number": ref.number})
-    return condition
+def _joining(rows: AssociationQuerySet, table: Any, store: Store, number: int) -> AssociationQuerySet:
+    # The row first: asked for the number of a joined row, PostgreSQL reads every association of the store.
+    row = table.objects.filter(store=store, number=number).only("pk").first()
+    return rows.none() if row is None else rows.joining(row)
 
 
 def association_shape(row: Association) -> dict[str, Any]:
@@ -93,11 +95,7 @@ def _end(entity: Entity | None, record: Record | None, summary: Summary | None) 
 
 def associations_at(store: Store, row: Record | Summary) -> list[dict[str, Any]]:
     """The associations that have the row as an end or as their anchor, newest first (one statement)."""
-    kind = "record" if isinstance(row, Record) else "summary"
-    touches = Q()
-    for end in ("subject", "object", "anchor"):
-        touches |= Q(**{f"{end}_{kind}": row})
-    found = associations_of(store).filter(touches).order_by("-number")
+    found = associations_of(store).joining(row).order_by("-number")
     return [association_shape(each) for each in found[:SHOWN]]
 
 
@@ -166,7 +164,7 @@ def entity_details(store: Store, number: int) -> dict[str, Any]:
             .order_by(Coalesce("record__number", "summary__number"), F("summary").asc(nulls_last=True))
             .values_list("record__number", "summary__number")
         )
-        related = associations_of(store).filter(Q(subject_entity=entity) | Q(object_entity=entity))
+        related = associations_of(store).joining(entity)
         return entity_shapes(store, [entity])[0] | {
             "mentions": [
                 f"mem:{record}" if record is not None else f"ep:{summary}"

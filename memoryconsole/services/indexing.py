@@ -55,9 +55,15 @@ def embed(job: Job) -> None:
 
 @jobs.handles("analyse", must_finish=True)
 def analyse(job: Job) -> None:
-    """Analyse every text again under the store's language of today."""
+    """Analyse every text again under the store's language of today, and those that never were."""
     place: int | None = 0
     slices = 0
+    found = 1
+    while found:
+        with transaction.atomic():
+            lock_counter(job.store)
+            found = search.index_missing(job.store, now=timezone.now())
+        jobs.report(job, done=slices, message="slices", kept=False)
     while place is not None:
         with transaction.atomic():
             lock_counter(job.store)

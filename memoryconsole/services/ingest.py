@@ -13,7 +13,7 @@ from memoryconsole import search
 from memoryconsole.bulk import copy_instances
 from memoryconsole.declarations import Declaration, RowRef, read_declaration
 from memoryconsole.errors import Fault, InvalidParameter
-from memoryconsole.models import Record, Session, Store, StoreCounter, Summary, SummarySource, User
+from memoryconsole.models import Payload, Record, Session, Store, StoreCounter, Summary, SummarySource, User
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.services.declare import DeclaredBy, Report, ride
 from memoryconsole.services.declare_plan import Row
@@ -41,6 +41,8 @@ class NewRecord:
     tool_name: str = ""
     tool_calls: Any = None
     conversation_id: str = ""
+    # The ref of the payload that the text is a placeholder for.
+    payload: str = ""
     # What rides on the record, as it came; None: nothing.
     associations: Any = None
 
@@ -94,6 +96,8 @@ def store_records(
     same text is that record (not stored again), another text is a new version. Without a message id nothing is
     ever a duplicate.
 
+    A payload that a row names has to be there (InvalidParameter).
+
     Associations that ride on a row are anchored in its record, new or not. `declared_by` None: whoever writes may not
     declare; the rows are stored and say so.
     """
@@ -108,6 +112,7 @@ def store_records(
         counter = lock_counter(store)
         if language_changed(store):
             analysis = search.analyse(store, [arrival.record for arrival in arrivals])
+        _link_payloads(store, arrivals)
         _compare(store, arrivals)
         fresh = [place for place, arrival in enumerate(arrivals) if arrival.existing is None]
         if fresh:
@@ -216,6 +221,23 @@ def _arrival(store: Store, row: NewRecord, *, now: datetime, at: datetime) -> _A
     return _Arrival(row, record)
 
 
+def _link_payloads(store: Store, arrivals: Sequence[_Arrival]) -> None:
+    """Link the rows that are placeholders with what they stand for. Raises InvalidParameter."""
+    wanted = {arrival.row.payload for arrival in arrivals if arrival.row.payload}
+    if not wanted:
+        return
+    found = dict(Payload.objects.filter(store=store, ref__in=wanted).values_list("ref", "pk"))
+    faults = [
+        Fault(f"/records/{place}/payload", "unknown", "No such payload.")
+        for place, arrival in enumerate(arrivals)
+        if arrival.row.payload and arrival.row.payload not in found
+    ]
+    if faults:
+        raise InvalidParameter(f"{faults[0].pointer}: {faults[0].message}", errors=faults[:50])
+    for arrival in arrivals:
+        arrival.record.payload_id = found.get(arrival.row.payload)
+
+
 def _compare(store: Store, arrivals: Sequence[_Arrival]) -> None:
     """Find each row's latest version, earlier rows of the batch included, and mark duplicates and versions."""
     keys = {(a.row.project_id, a.row.message_id) for a in arrivals if a.row.message_id}
@@ -310,13 +332,12 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
     )
     _link_sources(summary, new, sources)
     counter.save(update_fields=["summary", "belief_at"])
-    # Summaries of summaries are no candidates of recall.
-    if new.source_type != SourceType.NODES:
-        analysis = search.analyse(store, [summary])
-        if search.index(store, summaries=[summary], analysis=analysis, now=now).owed:
-            embed_later(store, by=by, now=now)
-        if needs_nodes(summary.summary, analysis):
-            divide_later(store, summaries=[summary], by=by, now=now)
+    analysis = search.analyse(store, [summary])
+    if search.index(store, summaries=[summary], analysis=analysis, now=now).owed:
+        embed_later(store, by=by, now=now)
+    # Summaries of summaries are no candidates of recall, so none is ever quoted by a node.
+    if new.source_type != SourceType.NODES and needs_nodes(summary.summary, analysis):
+        divide_later(store, summaries=[summary], by=by, now=now)
     return summary
 
 

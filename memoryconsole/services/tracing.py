@@ -169,6 +169,9 @@ def rerun(trace: Trace, call: audit.Call) -> dict[str, Any]:
         raise NotFound("The trace kept no question that could be asked again")
     answered = audit.answer(replace(call, body=lambda: trace.request, rerun_of=trace.pk))
     compared = compare(trace, answered.row)
+    if answered.trace is None:
+        # Its id would lead nowhere.
+        compared["b"]["id"] = None
     ask = registry.operation(trace.operation).why
     went = compared["removed"][:MAX_EXPLAINED]
     came = compared["added"][:MAX_EXPLAINED]

@@ -8,6 +8,7 @@ import pytest
 from memoryconsole.models import Association, Record, RecordNode, Summary
 from reconstruct.contents import BUDGET_CHARS, Range, charge, read_entry
 from reconstruct.core.types import Ref
+from reconstruct.serializers import MAX_ENTRY_CHARS
 from tests.conftest import make_store
 
 LONG = "".join(f"{n} " + "walrus rest and swim. " * 60 + "\n\n" for n in range(4))
@@ -254,6 +255,37 @@ def test_a_call_that_is_no_call_is_refused_with_ok_false(body, api, store):
 def test_twenty_refs_are_taken(read, say):
     say("one")
     assert read(*["mem:1"] * 20)["count"] == 20
+
+
+def test_an_entry_of_any_shape_is_kept_with_its_question_and_a_long_one_refuses_the_call(api, store, say):
+    say("one")
+    longest = {"ref": "mem:1", "span": [0, 2], "x": "y" * (MAX_ENTRY_CHARS - 41)}
+    assert len(json.dumps(longest)) == MAX_ENTRY_CHARS
+    answer = api.post(url(store, "/contents"), {"refs": [longest] * 20}, format="json")
+    assert [each["reason"] for each in answer.json()["unresolved"]] == ["invalid_range"] * 20
+    assert api.get(f"/api/v1/traces/{answer.headers['Trace-Id']}").json()["request"] == {
+        "refs": [longest] * 20
+    }
+
+    answer = api.post(url(store, "/contents"), {"refs": ["mem:1", longest | {"z": 1}]}, format="json")
+    assert answer.status_code == 400
+    assert [(fault["pointer"], fault["code"]) for fault in answer.json()["errors"]] == [
+        ("/refs/1", "max_length")
+    ]
+
+
+def test_why_of_a_ref_sent_twice_is_that_of_the_entry_that_was_served(api, store, say):
+    say("one")
+    unserved, served = {"ref": "mem:1", "span": [9, 10]}, {"ref": "mem:1", "span": [0, 1]}
+
+    def why(*refs):
+        trace = api.post(url(store, "/contents"), {"refs": refs}, format="json").headers["Trace-Id"]
+        told = api.get(f"/api/v1/traces/{trace}/why?ref=mem:1").json()
+        return told["verdict"], told["bound"]
+
+    assert why(unserved, served) == why(served, unserved) == ("in", "served")
+    assert why(unserved, unserved) == ("out", "span_out_of_range")
+    assert why("mem:2") == ("out", "not_asked")
 
 
 def test_an_entry_is_read_by_its_shape_alone():

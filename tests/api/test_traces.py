@@ -154,6 +154,34 @@ def test_a_refusal_leaves_a_trace_that_replays(api, store, replay, members):
     assert replay(trace) == {"same_core": True, "result": "identical"}
 
 
+@pytest.mark.parametrize(
+    ("route", "members"),
+    [
+        ("/reconstruct", {"zzzz": 1, "a": 2, "bb": 3}),
+        ("/reconstruct", {f"m{'x' * (99 - n)}": n for n in range(99)}),
+        ("/reconstruct", {"session_key": "my-secret-session" * 20}),
+        ("/reconstruct", {"session_key": ["my-secret-session"]}),
+        ("/reconstruct", {"session_key": None}),
+        ("/recall", {"session_key": "my-secret-session"}),
+    ],
+)
+def test_a_refusal_replays_whatever_was_wrong_and_keeps_no_session_key(api, store, replay, route, members):
+    answer = api.post(url(store, route), {"query": "walrus"} | members, format="json")
+    assert answer.status_code == 400
+    trace = answer.headers["Trace-Id"]
+    assert replay(trace) == {"same_core": True, "result": "identical"}
+    assert "secret" not in json.dumps(Trace.objects.get(pk=trace).request)
+
+
+@pytest.mark.parametrize("count", ["1e22", "1e16", "-1e300"])
+def test_a_number_that_the_database_would_change_is_not_kept(api, store, replay, count):
+    body = f'{{"query": "walrus", "count": {count}}}'
+    answer = api.post(url(store, "/reconstruct"), body, content_type="application/json")
+    assert answer.status_code == 400
+    kept = replay(answer.headers["Trace-Id"])
+    assert kept == {"same_core": True, "result": "not_replayable", "reason": "request_not_kept"}
+
+
 def test_a_body_that_cannot_be_read_is_said_not_to_be_kept(api, store, replay):
     answer = api.post(url(store, "/reconstruct"), "{", content_type="application/json")
     assert answer.status_code == 400
@@ -255,6 +283,23 @@ def test_callers_label_their_traces_and_find_them(api, ask, store):
         assert [each["id"] for each in found] == [trace]
 
 
+@pytest.mark.parametrize(
+    ("header", "value", "member", "kept"),
+    [
+        ("X-Labels", "a, b c,\xc3\xbc,d/e:f+g-h.i_j", "labels", ["a", "d/e:f+g-h.i_j"]),
+        ("X-Labels", "x" * 64 + "," + "y" * 65, "labels", ["x" * 64]),
+        ("X-Agent-Run", "l\xe4uft", "agent_run", ""),
+        ("traceparent", f"00-{'0' * 32}-{'1' * 16}-00", "traceparent", ""),
+        ("traceparent", f"00-{'1' * 32}-{'0' * 16}-00", "traceparent", ""),
+        ("traceparent", f"ff-{'1' * 32}-{'1' * 16}-00", "traceparent", ""),
+        ("traceparent", f"00-{'1' * 32}-{'1' * 16}-01", "traceparent", f"00-{'1' * 32}-{'1' * 16}-01"),
+    ],
+)
+def test_what_is_no_label_is_left_out_and_the_call_is_answered(api, ask, header, value, member, kept):
+    _, trace = ask("walrus", headers={header: value})
+    assert api.get(f"/api/v1/traces/{trace}").json()[member] == kept
+
+
 def test_the_session_key_is_not_kept(ask):
     _, trace = ask("walrus", session_key="my-secret-session")
     kept = Trace.objects.get(pk=trace)
@@ -279,7 +324,15 @@ def test_lists_filter_by_what_was_asked_and_quoted(api, ask, store, say):
     assert found("operation=recall") == {recalled}
     assert found("reason=no_relevant_evidence") == {nothing}
     assert found("until=2020-01-01") == set()
-    assert api.get(url(store, "/traces?ref=mem:x")).status_code == 400
+
+
+@pytest.mark.parametrize("ref", ["", "mem:", "mem:x", "mem:0", "mem:01", "ep:-1", "ab:1", "mem:1\n", "mem:" + "9" * 19])
+def test_what_is_no_ref_is_refused(ref, api, ask, store):
+    _, trace = ask("walrus")
+    for path in (url(store, "/traces"), f"/api/v1/traces/{trace}/why"):
+        answer = api.get(path, {"ref": ref})
+        assert answer.status_code == 400
+        assert [fault["pointer"] for fault in answer.json()["errors"]] == ["?ref"]
 
 
 def test_a_list_is_paged_without_repeats_while_traces_arrive(api, ask, store):
@@ -393,6 +446,14 @@ def test_without_its_trace_a_required_answer_is_refused_and_nothing_else_breaks(
     assert api.post(url(store, "/reconstruct"), {"query": 1}, format="json").status_code == 400
 
 
+def test_an_answer_that_was_refused_for_its_trace_was_heard_by_nobody(ask, store, say, locked):
+    say("the walrus sleeps")
+    with mock.patch.object(embedding, "embed_query", side_effect=embedding.EmbeddingFailed("away")):
+        refused, _ = ask("walrus", session_key="s")
+    assert refused["code"] == "audit_unavailable"
+    assert not SessionNotice.objects.filter(store=store).exists()
+
+
 def test_with_best_effort_it_is_served_and_counted(api, store, say, locked):
     say("the walrus sleeps")
     api.patch(url(store), {"audit": "best_effort"}, format="json")
@@ -461,6 +522,15 @@ def test_a_rerun_asks_todays_store_and_says_what_came_and_went(api, ask, say, st
     assert again["request"] == {"query": "walrus pier", "count": 2}
     reasons = {each["ref"]: each["bound"] for each in answer["why_added"] + answer["why_removed"]}
     assert reasons == {new: "stored_later", refs[0]: "deleted"}
+
+
+def test_a_rerun_without_a_trace_names_none(api, ask, say, store):
+    say("the walrus sleeps")
+    _, trace = ask("walrus")
+    api.patch(url(store), {"audit": "off"}, format="json")
+    answer = api.post(f"/api/v1/traces/{trace}/rerun", {}, format="json").json()
+    assert answer["trace"] is None
+    assert (answer["compared"]["a"]["id"], answer["compared"]["b"]["id"]) == (trace, None)
 
 
 def test_settings_for_one_call_need_operate_and_leave_the_store_alone(ada, api, ask, say, store):

@@ -1,5 +1,6 @@
 """Imports, exports and the list of jobs over HTTP."""
 
+import gzip
 import io
 import json
 import re
@@ -87,6 +88,14 @@ def test_another_media_type_is_refused(media_type, api, store):
     assert NDJSON in answer.json()["detail"]
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "gzip, identity", "GZIP"])
+def test_a_packed_body_is_refused_and_not_read_as_lines(coding, api, store):
+    answer = send(api, store, gzip.compress(PLAIN), HTTP_CONTENT_ENCODING=coding)
+    assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_media_type")
+    assert not Job.objects.filter(store=store).exists()
+    assert send(api, store, HTTP_CONTENT_ENCODING="identity").status_code == 202
+
+
 def test_a_body_without_a_length_is_refused(api, store):
     answer = send(api, store, b"")
     assert answer.status_code == 400
@@ -162,13 +171,17 @@ def test_the_store_is_streamed_as_lines_that_an_import_takes_back(api, ada, stor
 
 def test_an_export_is_a_job_with_a_file(api, ada, store, say):
     say("one", "two")
-    answer = api.post(url(store, "/exports"), {}, format="json")
+    key = {"HTTP_IDEMPOTENCY_KEY": "nightly"}
+    answer = api.post(url(store, "/exports"), {}, format="json", **key)
     job = answer.json()
     assert (answer.status_code, job["kind"], job["file"]) == (202, "export", None)
     link = f"/api/v1/jobs/{job['id']}/file"
     assert api.get(link).status_code == 404
     told = finished(api, job)
     assert (told["state"], told["file"], told["done"], told["total"]) == ("done", link, 4, 4)
+    # Whoever is told of the job is told of its file.
+    assert api.post(url(store, "/exports"), {}, format="json", **key).json() == told
+    assert api.post(f"/api/v1/jobs/{job['id']}/cancel", {}, format="json").json() == told
     file = api.get(link)
     assert (file.status_code, file["Content-Type"]) == (200, NDJSON)
     assert body_of(file) == exported(store)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import WIDE, Opener
 from tests.browser.console import Console
@@ -71,11 +71,19 @@ def visit(open_tab: Opener, sights: Sights, name: str) -> Page:
     return page
 
 
+def picture(page: Page, name: str, scheme: str) -> None:
+    """Keep the whole page as it looks now."""
+    width = page.viewport_size["width"] if page.viewport_size else 0
+    page.screenshot(path=PICTURES / f"{name}-{width}-{scheme}.png", full_page=True)
+
+
 @pytest.mark.parametrize("name", MAIN)
 def test_a_main_page_is_accessible_and_fits_a_small_screen(name, open_tab, sights):
     page = visit(open_tab, sights, name)
+    picture(page, name, "light")
     assert faults_of(page) == []
     page.set_viewport_size(NARROW)
+    picture(page, name, "light")
     assert overhang(page) == []
 
 
@@ -83,14 +91,13 @@ def test_a_main_page_is_accessible_and_fits_a_small_screen(name, open_tab, sight
 @pytest.mark.parametrize("name", [*MAIN, *MORE])
 def test_a_page_is_accessible_and_fits_by_day_and_night_wide_and_narrow(name, open_tab, sights):
     page = visit(open_tab, sights, name)
-    PICTURES.mkdir(parents=True, exist_ok=True)
     found = []
     for size in (WIDE, NARROW):
         page.set_viewport_size(size)
         found += [f"{size['width']} px: {each}" for each in overhang(page)]
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=PICTURES / f"{name}-{size['width']}-{scheme}.png", full_page=True)
+            picture(page, name, scheme)
             found += [f"{size['width']} px, {scheme}: {each}" for each in faults_of(page)]
     assert found == []
 
@@ -116,3 +123,9 @@ def test_what_is_wrong_with_a_page_is_noticed(open_tab, console):
     page.watch.errors.clear()
     assert any(fault.startswith("image-alt") for fault in faults_of(page))
     assert any('class="x"' in part for part in overhang(page))
+
+
+def test_the_reference_of_the_api_is_drawn_under_the_same_policy(open_tab, console):
+    page = open_tab(None)
+    page.goto(f"{console.url}/api/v1/docs")
+    expect(page.locator(".opblock-summary-path").filter(has_text="/records").first).to_be_visible()

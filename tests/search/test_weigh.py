@@ -10,8 +10,9 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryconsole import search
-from memoryconsole.models import EmbeddingSpace, IndexEntry, Store
+from memoryconsole import jobs, search
+from memoryconsole.models import EmbeddingSpace, IndexEntry, Job, Store
+from memoryconsole.models.jobs import JobState
 from memoryconsole.scope import ReadScope
 from memoryconsole.search import retrieve
 from memoryconsole.snapshot import snapshot
@@ -150,6 +151,24 @@ def test_another_language_cannot_be_weighed(searched: tuple[Store, search.Candid
     store, found = searched
     Store.objects.filter(pk=store.pk).update(language="german")
     assert reason(store, found) == "language_changed"
+
+
+def test_a_language_that_is_back_is_weighed_when_every_text_is_analysed_again() -> None:
+    store = new_store()
+    add(store, "ferries", "ferry ferries", "pier")
+    found = ask(store, "ferry", limit=1)
+    rows: list[Row] = [("mem", number) for number in (1, 2, 3)]
+    then = weighed(store, found, "ferry", rows)
+    for language in ("german", "english"):
+        Store.objects.filter(pk=store.pk).update(language=language)
+        job = jobs.start(store, "analyse", {}, by=None, now=NOW)
+        # Taken or not, it has not come to these rows.
+        assert reason(store, found) == "language_changed"
+        Job.objects.filter(pk=job.pk).update(state=JobState.RUNNING)
+        assert reason(store, found) == "language_changed"
+        Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+        jobs.run(job.pk)
+    assert weighed(store, found, "ferry", rows) == then
 
 
 def test_another_analyzer_cannot_be_weighed(searched: tuple[Store, search.Candidates]) -> None:

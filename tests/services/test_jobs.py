@@ -154,7 +154,7 @@ def test_without_a_broker_the_write_stands_and_the_job_waits(kind, store, ada):
     assert job.state == JobState.QUEUED
 
 
-def test_old_idempotency_keys_are_swept(store, ada, sent):
+def test_old_idempotency_keys_are_removed(store, ada, sent):
     fields = {
         "store": store,
         "user": ada,
@@ -166,7 +166,7 @@ def test_old_idempotency_keys_are_swept(store, ada, sent):
     now = timezone.now()
     old = IdempotencyKey.objects.create(key="old", created_at=now - tasks.IDEMPOTENCY_KEPT * 2, **fields)
     new = IdempotencyKey.objects.create(key="new", created_at=now, **fields)
-    tasks.sweep_jobs()
+    tasks.prune()
     assert set(IdempotencyKey.objects.filter(store=store)) == {new}
     assert old.pk != new.pk
 
@@ -359,5 +359,5 @@ def test_jobs_that_ended_long_ago_are_removed(kind, sent, store, ada):
     )
     Job.objects.filter(pk=old.pk).update(state="done", finished_at=now - jobs.ENDED_KEPT * 2)
     Job.objects.filter(pk=young.pk).update(state="failed", finished_at=now)
-    tasks.sweep_jobs()
+    tasks.prune()
     assert set(Job.objects.filter(store=store)) == {young, waiting}

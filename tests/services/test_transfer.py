@@ -391,6 +391,24 @@ def test_a_header_that_cannot_be_read_fails_the_job_and_changes_nothing(changes,
     assert StoreCounter.objects.get(store=empty).record == 0
 
 
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [(imports.MAX_TAKEN_OVER, True), (imports.MAX_TAKEN_OVER + 1, False), (10**15 - 1, False)],
+)
+def test_a_file_cannot_leave_a_store_without_numbers(last, kept, filled, empty, ada):
+    header = {"record": last, "summary": last, "entity": last, "association": last}
+    file = exported(filled)
+    job = imported(empty, ada, spoiled(file, 0, last=header))
+    assert (job.state, counts(job)[2]) == ("done", 0)
+    (stored,) = ingest.store_records(empty, [NewRecord(content="mine")], by=ada, now=timezone.now())
+    number = int(stored.ref.removeprefix("mem:"))
+    assert (number == last + 1) == kept
+    # An address names it, and what is exported now is taken again.
+    assert number < 10**15
+    again = imported(make_store(ada, "cellar"), ada, exported(empty))
+    assert (again.state, counts(again)[2]) == ("done", 0)
+
+
 def test_a_file_that_was_cut_short_says_so(filled, empty, ada):
     file = exported(filled)
     job = imported(empty, ada, file[: file.index(b'{"kind":"end"')])

@@ -37,6 +37,9 @@ BATCH_LINES = 500
 BATCH_BYTES = 250_000
 # Pieces of the file scanned between two reports.
 _SCAN_STEP = 8
+# A store never comes near it by counting, and from here it may count nine times as far: a file that says more would
+# leave the store without a number that an address can name.
+MAX_TAKEN_OVER = 10**14
 # How far ahead another host's clock may be.
 _OTHER_CLOCK = timedelta(days=1)
 
@@ -317,12 +320,12 @@ def _error(line: int, bad: BadLine) -> dict[str, Any]:
 
 
 def _take_over(store: Store, header: dict[str, Any]) -> bool:
-    """Whether the store becomes the exported one: when it never numbered anything.
+    """Whether the store becomes the exported one: when it never numbered anything, and the file's numbers leave room.
 
     The file's numbers are then reserved at once, so that whoever writes meanwhile gets later ones.
     """
     counter = lock_counter(store)
-    if any(getattr(counter, kind) for kind in NUMBERED):
+    if any(getattr(counter, kind) for kind in NUMBERED) or max(header["last"].values()) > MAX_TAKEN_OVER:
         return False
     for kind in NUMBERED:
         setattr(counter, kind, header["last"][kind])

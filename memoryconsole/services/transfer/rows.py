@@ -107,11 +107,11 @@ def store_summaries(context: Context, items: Sequence[Item], prepared: Prepared)
     rows = [summary for summary, _ in fresh]
     copy_instances(Summary, rows)
     SummarySource.objects.bulk_create(links, batch_size=2000)
-    # Summaries of summaries are no candidates of recall.
-    episodes = [row for row in rows if row.source_type != SourceType.NODES]
-    analysis = _analysis(context, prepared, episodes)
-    if search.index(context.store, summaries=episodes, analysis=analysis, now=context.now).owed:
+    analysis = _analysis(context, prepared, rows)
+    if search.index(context.store, summaries=rows, analysis=analysis, now=context.now).owed:
         embed_later(context.store, by=context.by, now=context.now)
+    # Summaries of summaries are no candidates of recall, so none is ever quoted by a node.
+    episodes = [row for row in rows if row.source_type != SourceType.NODES]
     long = [row for row in episodes if needs_nodes(row.summary, analysis)]
     divide_later(context.store, summaries=long, by=context.by, now=context.now)
     return outcome

@@ -1,0 +1,269 @@
+"""The only reader of expand-query: a session's graph in, frozen values out. Call inside `snapshot()`.
+
+The way down is planned first, without a text: one statement walks the graph as the core will, depth first and in
+stored order, and ends where the budget must be used up. Texts follow in the order in which the core asks for them, 200
+at a time, and only as far as it asks.
+
+Statements: one for the session and the selected summaries (four, or more in a large store, when they are searched
+for), one for the plan, one per 200 texts: at most 6 and one per 200 texts. What is read depends on the budget, never on
+the size of the session.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memoryconsole import search
+from memoryconsole.models import Store
+from memoryconsole.models.payloads import INGEST_PAYLOAD
+from provenance.expand_query.core import Lineage, Message, Node, Payload
+from provenance.expand_query.texts import HYDRATED, PAYLOAD_FACTS, Texts, all_rows, read_payload_facts
+
+SPARE_TOKENS: Final = 64
+"""Read beyond the budget, so that small budgets find their way past gaps and empty texts (contract, section B.5)."""
+
+VISIT_TOKENS: Final = 17
+"""What the path of a visited node costs at least: 68 characters of JSON by the estimate of section B.4. So at most
+(budget + 64) / 17 nodes are visited, whatever the graph is like.
+"""
+
+OCTETS_TO_TOKENS: Final = "10 / 64"
+"""No text counts fewer tokens by the estimate: 6.4 bytes of UTF-8 to a token is what a fifth of four-byte characters
+comes to. A counter that finds fewer is told that there is more than was read.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A row that a search found. `snippet`: what the search shows of it, if it shows anything."""
+
+    number: int
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nominated:
+    """What a search found inside a session: summaries by public number and primary key, and rows, best first."""
+
+    session: int
+    nodes: tuple[tuple[int, int], ...] = ()
+    hits: tuple[Hit, ...] = ()
+
+
+@dataclass(slots=True)
+class Reading:
+    """What was found in a session, and its texts, read while they are asked for.
+
+    `selected`: in the order of the request or of the search. `lineage`: what lies below. `digests`: by ref, of every
+    text that was asked for.
+    """
+
+    session_id: str
+    selected: tuple[int, ...]
+    hits: tuple[Hit, ...]
+    texts: Texts
+
+    @property
+    def lineage(self) -> Lineage:
+        return Lineage(nodes=self.texts.nodes, messages=self.texts.messages)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [self.texts.nodes[number] for number in self.selected]
+
+    @property
+    def rows(self) -> list[Message]:
+        """The hits, each with its own whole text."""
+        return [self.texts.found(hit.number, rank) for rank, hit in enumerate(self.hits, start=1)]
+
+    @property
+    def digests(self) -> dict[str, bytes]:
+        return self.texts.asked
+
+
+def nominate(store: Store, query: search.Query, session_id: str, *, limit: int) -> Nominated | None:
+    """The summaries and rows of a session that may answer a query, at most `limit` of each. None: no such session.
+
+    A port: whatever finds them, the rest is the same.
+    """
+    found = search.in_session(store, query, session_id, limit=limit)
+    if found is None:
+        return None
+    return Nominated(
+        session=found.session,
+        nodes=tuple((each.number, each.row_id) for each in found.summaries),
+        hits=tuple(Hit(each.number) for each in found.records),
+    )
+
+
+def select(store: Store, session_id: str, numbers: Sequence[int]) -> Nominated | None:
+    """The live summaries of the session among these numbers, in their order. None: no such session."""
+    rows = all_rows(
+        """
+        SELECT n.id, s.number, s.id FROM mc_session AS n
+        LEFT JOIN mc_summary AS s ON s.store_id = n.store_id AND s.session_id = n.id AND s.deleted_at IS NULL
+            AND s.number = ANY(%s::bigint[])
+        WHERE n.store_id = %s AND n.session_id = %s
+        """,
+        [list(numbers), store.pk, session_id],
+    )
+    if not rows:
+        return None
+    keys = {number: pk for _, number, pk in rows if number is not None}
+    return Nominated(rows[0][0], tuple((number, keys[number]) for number in numbers if number in keys))
+
+
+def read(store: Store, session_id: str, nominated: Nominated, *, budget: int) -> Reading:
+    """The plan of the way down from what was nominated, as far as `budget` tokens can reach (one statement)."""
+    keys = [pk for _, pk in nominated.nodes]
+    steps = _plan(store, nominated.session, keys, budget + SPARE_TOKENS) if keys else []
+    sources: dict[int, list[int | None]] = {}
+    order: dict[tuple[str, int], None] = {("ep", number): None for number, _ in nominated.nodes}
+    order |= dict.fromkeys(("mem", hit.number) for hit in nominated.hits)
+    for number, kind, listed in steps:
+        # The first visit reads furthest: a later one had less left.
+        sources.setdefault(number, listed)
+        order |= dict.fromkeys((kind, each) for each in listed if each is not None)
+    texts = Texts(store, nominated.session, list(order), sources)
+    return Reading(session_id, tuple(number for number, _ in nominated.nodes), nominated.hits, texts)
+
+
+def read_node(
+    store: Store, session_id: str, nominated: Nominated, *, offset: int, most: int
+) -> tuple[Node, Lineage, Texts]:
+    """One summary with at most `most` of its sources from place `offset` on, none of its rows hydrated."""
+    ((number, key),) = nominated.nodes
+    rows = all_rows(
+        """
+        SELECT CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END, s.record_id IS NULL
+        FROM mc_summary_source AS s
+        LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
+        LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL AND c.session_id = %s
+        WHERE s.store_id = %s AND s.summary_id = %s AND s.source_index >= %s
+        ORDER BY s.source_index LIMIT %s
+        """,
+        [nominated.session, store.pk, key, offset, most],
+    )
+    order = [("ep" if is_child else "mem", found) for found, is_child in rows if found is not None]
+    sources = {number: [None] * offset + [found for found, _ in rows]}
+    texts = Texts(store, nominated.session, [("ep", number), *order], sources, hydrate=False)
+    return texts.nodes[number], Lineage(nodes=texts.nodes, messages=texts.messages), texts
+
+
+def read_message(store: Store, session: int, number: int) -> tuple[Message, str, bytes] | None:
+    """(a row of any session of the store with its own text, its conversation id, its digest); None: no such row."""
+    texts = Texts(store, session, [("mem", number)], {}, hydrate=False)
+    try:
+        row = texts.found(number, None)
+    except KeyError:
+        return None
+    kept = texts.rows[number]
+    return row, kept.conversation_id, kept.digest
+
+
+def read_payload(store: Store, session: int, ref: str) -> tuple[Payload, str, bytes] | None:
+    """(a payload's facts, its text, its digest), when the session may open it; None otherwise.
+
+    It may open what it owns, and what another session owns when a row of that session, which stands for the payload,
+    is a source of one of this session's summaries: such a row was shown with its payload.
+    """
+    rows = all_rows(
+        f"""
+        SELECT {PAYLOAD_FACTS}, p.content, p.digest FROM mc_payload AS p
+        LEFT JOIN mc_session AS o ON o.id = p.session_id
+        WHERE p.store_id = %s AND p.ref = %s AND (p.session_id = %s OR EXISTS (
+            SELECT FROM mc_record AS r
+            JOIN mc_summary_source AS s ON s.record_id = r.id
+            JOIN mc_summary AS n ON n.id = s.summary_id
+            WHERE r.payload_id = p.id AND r.session_id = p.session_id AND r.deleted_at IS NULL
+                AND p.kind <> %s AND n.session_id = %s AND n.deleted_at IS NULL))
+        """,  # noqa: S608  (columns of this module)
+        [store.pk, ref, session, INGEST_PAYLOAD, session],
+    )
+    if not rows:
+        return None
+    facts, content, digest = rows[0]
+    return read_payload_facts(json.loads(facts)), content, bytes(digest)
+
+
+def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
+    """Those of the refs whose rows are there (one statement)."""
+    wanted = _numbers(refs)
+    rows = all_rows(
+        """
+        SELECT 'mem:' || number FROM mc_record
+        WHERE store_id = %s AND number = ANY(%s::bigint[]) AND deleted_at IS NULL
+        UNION ALL SELECT 'ep:' || number FROM mc_summary
+        WHERE store_id = %s AND number = ANY(%s::bigint[]) AND deleted_at IS NULL
+        """,
+        [store.pk, wanted["mem"], store.pk, wanted["ep"]],
+    )
+    return {ref for (ref,) in rows}
+
+
+def _numbers(refs: Iterable[str]) -> dict[str, list[int]]:
+    wanted: dict[str, list[int]] = {"mem": [], "ep": []}
+    for ref in refs:
+        kind, _, number = ref.partition(":")
+        if kind in wanted:
+            wanted[kind].append(int(number))
+    return wanted
+
+
+def _plan(
+    store: Store, session: int, roots: Sequence[int], most: int
+) -> list[tuple[int, str, list[int | None]]]:
+    """(number, kind of its sources, their numbers with None at gaps) of each visited summary, in order of the visits.
+
+    `stack` holds the nodes still to visit, next first, `depths` how many nodes are above each, `path` the nodes above
+    the one just visited, and it. `spent` is the least the way so far can have cost; the last list ends where it comes
+    to `most`.
+    """
+    rows = all_rows(
+        f"""
+        WITH RECURSIVE way (step, node, numbers, rows, stack, depths, path, spent) AS (
+            SELECT 0, NULL::bigint, NULL::bigint[], NULL::boolean, %(roots)s::bigint[],
+                   array_fill(0, ARRAY[%(many)s]), '{{}}'::bigint[], 0::bigint
+            UNION ALL
+            SELECT w.step + 1, w.stack[1], seen.numbers, seen.rows, seen.todo || w.stack[2:],
+                   array_fill(w.depths[1] + 1, ARRAY[cardinality(seen.todo)]) || w.depths[2:], here.path,
+                   w.spent + {VISIT_TOKENS} + seen.cost
+            FROM way AS w
+            CROSS JOIN LATERAL (SELECT w.path[1:w.depths[1]] || w.stack[1] AS path) AS here
+            CROSS JOIN LATERAL (
+                SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
+                       coalesce(array_agg(child ORDER BY place)
+                                FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
+                       coalesce(sum(cost), 0)::bigint AS cost
+                FROM (
+                    SELECT place, number, record, child, cost,
+                           sum(cost) OVER (ORDER BY place) - cost AS before
+                    FROM (
+                        SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
+                               CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
+                               greatest(1, octet_length(coalesce(p.content, r.content, c.summary))
+                                           * {OCTETS_TO_TOKENS})::bigint AS cost
+                        FROM mc_summary_source AS s
+                        LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
+                        LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
+                        LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL
+                            AND c.session_id = %(session)s
+                        WHERE s.store_id = %(store)s AND s.summary_id = w.stack[1]
+                        ORDER BY s.source_index LIMIT %(most)s) AS places) AS summed
+                WHERE before < %(most)s - w.spent) AS seen
+            WHERE cardinality(w.stack) > 0 AND w.spent < %(most)s
+        )
+        SELECT u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node
+        WHERE way.numbers IS NOT NULL ORDER BY way.step
+        """,  # noqa: S608  (constants of this module)
+        {
+            "roots": list(roots),
+            "many": len(roots),
+            "session": session,
+            "store": store.pk,
+            "most": most,
+            "ingest": INGEST_PAYLOAD,
+        },
+    )
+    return [(number, "mem" if records else "ep", listed) for number, records, listed in rows]

@@ -1,0 +1,57 @@
+"""What this floor offers to the audit layer, the console and MCP: expand-query and expand, by name."""
+
+from typing import Any
+
+from memoryconsole.models import Store, Trace
+from memoryconsole.registry import Operation, Policy, Replayed
+from memoryconsole.traces import Laps, Told
+from provenance.expand_query import core, services, story, why
+from provenance.expand_query.serializers import ExpandIn, ExpandQueryIn, expand_ask, query_ask
+
+
+def _query_ask(body: Any) -> services.QueryAsk:
+    return query_ask(ExpandQueryIn.read(body))
+
+
+def _expand_ask(body: Any) -> services.ExpandAsk:
+    return expand_ask(ExpandIn.read(body))
+
+
+def _run_query(store: Store, ask: services.QueryAsk, _call: Policy, laps: Laps) -> Told:
+    return services.expand_query(store, ask, laps)
+
+
+def _run_expand(store: Store, ask: services.ExpandAsk, _call: Policy, laps: Laps) -> Told:
+    return services.expand(store, ask, laps)
+
+
+def _replay_query(store: Store, trace: Trace) -> Replayed:
+    return services.replay_query(store, trace, _query_ask(trace.request))
+
+
+def _replay_expand(store: Store, trace: Trace) -> Replayed:
+    return services.replay_expand(store, trace, _expand_ask(trace.request))
+
+
+OPERATIONS = (
+    Operation(
+        name="expand_query",
+        core=core.CORE,
+        parse=_query_ask,
+        run=_run_query,
+        replay=_replay_query,
+        why=why.of_query,
+        ranked=why.shown,
+        story=story.of_query,
+    ),
+    Operation(
+        name="expand",
+        core=core.CORE,
+        parse=_expand_ask,
+        run=_run_expand,
+        replay=_replay_expand,
+        why=why.of_page,
+        ranked=why.opened,
+        story=story.of_page,
+    ),
+)

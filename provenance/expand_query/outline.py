@@ -1,0 +1,95 @@
+"""How an answer of this contract is written down: refs, digests, spans and numbers, never a text."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from memoryconsole.models.traces import row_key
+from provenance.expand_query.core import Context
+from provenance.expand_query.core.blocks import Block, ChildrenBlock, Message, SummaryBlock
+from provenance.expand_query.lineage import Reading
+
+Json = dict[str, Any]
+
+
+def seen(reading: Reading) -> Json:
+    """What an answer was made of: the selected summaries, the search's hits, and every text that was read for it."""
+    return {
+        "session_id": reading.session_id,
+        "selected": list(reading.selected),
+        "hits": [hit.number for hit in reading.hits],
+        "digests": {ref: digest.hex()[:16] for ref, digest in reading.digests.items()},
+    }
+
+
+def of_query(reading: Reading, context: Context, synthesis: Json) -> Json:
+    """What was decided: the blocks in order, and what the way down did not get to."""
+    return {
+        "selected": list(reading.selected),
+        "blocks": [_block(block) for block in context.blocks],
+        "dropped": [_block(block) for block in context.dropped],
+        "pending": list(context.pending),
+        "synthesis": synthesis,
+    }
+
+
+def answered(text: str) -> Json:
+    """The digest of what a synthesizer said; nothing where it said nothing."""
+    return {"answer_sha256": hashlib.sha256(text.encode()).hexdigest()} if text else {}
+
+
+def _block(block: Block) -> Json:
+    """`shown`: [ref, first code point, code points shown, of how many] of each entry."""
+    if isinstance(block, SummaryBlock):
+        shown = [[f"ep:{block.node_id}", 0, len(block.summary), block.summary_truncated]]
+        return {"type": "summary", "node": block.node_id, "depth": 0, "shown": shown, "more": False}
+    entries: list[list[Any]] = []
+    if isinstance(block, ChildrenBlock):
+        entries = [
+            [f"ep:{child.node_id}", 0, len(child.summary), child.summary_truncated]
+            for child in block.children
+            if child is not None
+        ]
+    else:
+        entries = [_message(message) for message in block.messages if message is not None]
+    more = block.pagination is not None and block.pagination.has_more
+    return {
+        "type": block.type,
+        "node": block.node_id,
+        "depth": block.path.depth,
+        "shown": entries,
+        "more": more,
+    }
+
+
+def _message(message: Message) -> list[Any]:
+    page = message.page
+    shown = [f"mem:{message.store_id}", page.content_offset, len(page.content), page.has_more]
+    # A ref is a caller's name, and no text of the store.
+    return [*shown, message.externalized_ref] if message.transcript_content is not None else shown
+
+
+def quoted(blocks: Iterable[Block]) -> list[int]:
+    """The rows in an answer, as a trace's index holds them."""
+    refs = dict.fromkeys(entry[0] for block in blocks for entry in _block(block)["shown"])
+    parts = (ref.partition(":") for ref in refs)
+    return [row_key(kind, int(number)) for kind, _, number in parts]
+
+
+def of_page(body: Json) -> Json:
+    """What an expansion showed, without its texts."""
+    kept = (
+        "node_id",
+        "store_id",
+        "externalized_ref",
+        "source_type",
+        "content_offset",
+        "content_returned_chars",
+    )
+    told = {name: body[name] for name in (*kept, "has_more", "pagination") if name in body}
+    return told | {
+        "shown": [
+            f"mem:{each['store_id']}" if "store_id" in each else f"ep:{each['node_id']}"
+            for each in body.get("expanded", ())
+        ]
+    }
