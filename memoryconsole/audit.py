@@ -32,8 +32,9 @@ TRACE_ID = "Trace-Id"
 MAX_SESSIONS = 256
 # The member that stands for a body that was not kept, with its size in bytes (0: it could not be read).
 NOT_KEPT = "$not_kept"
-# Every body that a contract takes is shorter and is kept; of a longer one, which was refused, only its size is.
-MAX_REQUEST_BYTES = 200_000
+# Every body that a contract takes is shorter and is kept; of a longer one, which was refused, only its size is. The
+# longest: two texts of 20,000 control characters, six bytes each as JSON, and a thousand numbers.
+MAX_REQUEST_BYTES = 300_000
 # Longer than any contract takes a session key; what stands for one that is longer still.
 _LONG_KEY = 1000
 # What a caller has heard once in a session is afterwards named without its evidence and its runbook.

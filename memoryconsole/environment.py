@@ -121,20 +121,31 @@ VARIABLES = (
     ),
     Variable("MEMORYCONSOLE_MAX_BODY_BYTES", whole(1024), 8 * 1024 * 1024, "largest request body"),
     Variable(
-        "MEMORYCONSOLE_TRACE_DAYS", whole(1, 36500), 90, "days a trace is kept, where a store does not say otherwise"
+        "MEMORYCONSOLE_TRACE_DAYS",
+        whole(1, 36500),
+        90,
+        "days a trace is kept, where a store does not say otherwise",
     ),
     Variable(
         "MEMORYCONSOLE_MAX_IMPORT_BYTES", whole(1024), 256 * 1024 * 1024, "largest file that can be imported"
     ),
     Variable(
-        "MEMORYCONSOLE_CONTEXT_TOKENS", whole(1, 1_000_000), 32_000, "tokens of context when expand-query names none"
+        "MEMORYCONSOLE_CONTEXT_TOKENS",
+        whole(1, 1_000_000),
+        32_000,
+        "tokens of context when expand-query names none",
     ),
     Variable(
-        "MEMORYCONSOLE_SYNTHESIS_URL", endpoint, None, "an OpenAI-compatible endpoint's base; unset: no synthesis"
+        "MEMORYCONSOLE_SYNTHESIS_URL",
+        endpoint,
+        None,
+        "an OpenAI-compatible endpoint's base; unset: no synthesis",
     ),
     Variable("MEMORYCONSOLE_SYNTHESIS_MODEL", text, "default", "the model asked for there"),
     Variable("MEMORYCONSOLE_SYNTHESIS_KEY", text, None, "the key sent there, and shown nowhere"),
-    Variable("MEMORYCONSOLE_SYNTHESIS_SECONDS", whole(1, 600), 30, "seconds a synthesis may take, all in all"),
+    Variable(
+        "MEMORYCONSOLE_SYNTHESIS_SECONDS", whole(1, 600), 30, "seconds a synthesis may take, all in all"
+    ),
     Variable("MEMORYCONSOLE_SYNTHESIS_MAX_BYTES", whole(1024), 1024 * 1024, "longest reply of the endpoint"),
     Variable("MEMORYCONSOLE_LOG_LEVEL", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "log level"),
     *(

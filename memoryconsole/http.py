@@ -192,7 +192,7 @@ def as_console_error(exception: Exception) -> errors.ConsoleError | None:
     if isinstance(exception, exceptions.MethodNotAllowed):
         return errors.MethodNotAllowed(str(exception.detail))
     if isinstance(exception, exceptions.UnsupportedMediaType):
-        return errors.UnsupportedMediaType()
+        return errors.UnsupportedMediaType("Send application/json")
     if isinstance(exception, OperationalError | InterfaceError) and _is_outage(exception):
         # One line: the database's own log has the rest, and every request of an outage would repeat it.
         log.error("the database is not available: %s", str(exception).splitlines()[0])

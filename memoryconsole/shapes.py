@@ -89,7 +89,6 @@ class RecordIn(StrictSerializer):
     tool_name = Text(default="")
     tool_calls = Items(child=Members(), required=False, max_length=1000)
     conversation_id = Text(default="", max_length=1000)
-    payload = Text(default="", max_length=MAX_REF_CHARS)
     # Judged item by item: the record is stored whatever rides on it (contract: reconstruct J).
     associations = serializers.JSONField(required=False, allow_null=True)
 
@@ -109,8 +108,14 @@ class RecordIn(StrictSerializer):
         return attrs
 
 
+class PostedRecordIn(RecordIn):
+    """The same, with the payload that the text stands for. A file has no payloads, so none of its lines names one."""
+
+    payload = Text(default="", max_length=MAX_REF_CHARS)
+
+
 class RecordsIn(StrictSerializer):
-    records = Items(child=RecordIn(), allow_empty=False, max_length=MAX_RECORDS_PER_CALL)
+    records = Items(child=PostedRecordIn(), allow_empty=False, max_length=MAX_RECORDS_PER_CALL)
 
 
 class SummaryIn(StrictSerializer):
@@ -180,7 +185,7 @@ def new_record(row: dict[str, Any]) -> NewRecord:
         tool_name=row["tool_name"],
         tool_calls=row.get("tool_calls"),
         conversation_id=row["conversation_id"],
-        payload=row["payload"],
+        payload=row.get("payload", ""),
         associations=row.get("associations"),
     )
 

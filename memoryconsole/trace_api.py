@@ -121,7 +121,8 @@ class RerunApi(ConsoleView):
             laps=Laps(),
             settings=wanted.get("settings"),
         )
-        return Response(tracing.rerun(found, call))
+        told = tracing.rerun(found, call)
+        return Response(told, headers={audit.TRACE_ID: told["trace"]} if told["trace"] else None)
 
 
 class CompareIn(StrictSerializer):

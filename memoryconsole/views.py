@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -9,6 +10,7 @@ from rest_framework.views import APIView
 from memoryconsole import audit
 from memoryconsole.access import Actor, open_store
 from memoryconsole.errors import ConsoleError, NotAuthenticated
+from memoryconsole.http import as_console_error
 from memoryconsole.middleware import current_request_id, started_ns
 from memoryconsole.models import Scope, Store, Token, User
 from memoryconsole.serializers import StrictSerializer
@@ -59,9 +61,17 @@ class ContractView(ConsoleView):
                 operation=self.operation,
                 actor=self.actor,
                 store=store,
-                body=lambda: request.data,
+                body=lambda: _sent(request),
                 caller=Caller.of(request.headers, current_request_id()),
                 laps=Laps(started_ns(request)),
             )
         )
         return Response(told.body, headers=told.headers)
+
+
+def _sent(request: Request) -> Any:
+    """The body. Raises a ConsoleError for what the framework refuses too, so that this refusal leaves its trace."""
+    try:
+        return request.data
+    except APIException as fault:
+        raise as_console_error(fault) or fault from None

@@ -210,6 +210,6 @@ def _digests(store: Store, refs: Sequence[str]) -> dict[str, str]:
             UNION ALL SELECT 'payload:' || ref, digest FROM mc_payload
             WHERE store_id = %(store)s AND ref = ANY(%(payload)s::text[]) AND session_id IS NOT NULL
             """,
-            {"store": store.pk} | names,
+            {"store": store.pk, **names},
         )
         return {ref: bytes(digest).hex()[:16] for ref, digest in cursor.fetchall()}

@@ -18,27 +18,19 @@ def _recall_ask(body: Any) -> services.RecallAsk:
     return recall_ask(RecallIn.read(body))
 
 
-def _run(store: Store, ask: services.ReconstructAsk, call: Policy, laps: Laps) -> Told:
-    return services.reconstruct(store, ask, call, laps)
-
-
-def _replay(store: Store, trace: Trace) -> Replayed:
+def _replay_reconstruct(store: Store, trace: Trace) -> Replayed:
     return services.replay_reconstruct(store, trace, _reconstruct_ask(trace.request))
 
 
-def _why(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
+def _why_reconstruct(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
     if trace.outcome == Outcome.REFUSED:
         return why.of_refused(trace, ref)
     return why.of_reconstruct(store, trace, _reconstruct_ask(trace.request), ref)
 
 
-def _ranked(trace: Trace) -> list[str]:
+def _ranked_reconstruct(trace: Trace) -> list[str]:
     # A refusal has neither.
     return [item["head"] for item in trace.told.get("items", [])[: trace.told.get("returned", 0)]]
-
-
-def _run_recall(store: Store, ask: services.RecallAsk, call: Policy, laps: Laps) -> Told:
-    return services.recall(store, ask, call, laps)
 
 
 def _replay_recall(store: Store, trace: Trace) -> Replayed:
@@ -78,17 +70,17 @@ OPERATIONS = (
         name="reconstruct",
         core=core.CORE,
         parse=_reconstruct_ask,
-        run=_run,
-        replay=_replay,
-        why=_why,
-        ranked=_ranked,
+        run=services.reconstruct,
+        replay=_replay_reconstruct,
+        why=_why_reconstruct,
+        ranked=_ranked_reconstruct,
         story=story.of_reconstruct,
     ),
     Operation(
         name="recall",
         core=core.CORE,
         parse=_recall_ask,
-        run=_run_recall,
+        run=services.recall,
         replay=_replay_recall,
         why=_why_recall,
         ranked=_ranked_recall,

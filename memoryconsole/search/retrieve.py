@@ -45,7 +45,8 @@ RowKind = Literal["mem", "ep"]
 class Query:
     """A query and its vector, made outside of any transaction.
 
-    `model`: (name, fingerprint) of the model that was asked, whether it answered or not. `advisory`: what is degraded about it, or None.
+    `model`: (name, fingerprint) of the model that was asked, whether it answered or not. `advisory`: what is degraded
+    about it, or None.
     """
 
     text: str

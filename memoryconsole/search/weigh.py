@@ -161,7 +161,9 @@ def _cues(store: Store, weighing: Weighing, entry: _Entry, cue_terms: Sequence[s
 
 
 def _read_entries(store: Store, weighing: Weighing, rows: list[Row], *, texts: bool) -> dict[Row, _Entry]:
-    """The index entries of these rows, with their texts where `texts`."""
+    """The index entries of these rows, with their texts where `texts`. By the rows' keys: no index of the entries leads
+    to a number.
+    """
     numbers = {kind: [number for each, number in rows if each == kind] for kind in ("mem", "ep")}
     vector = literal(np.array(weighing.vector, dtype=np.int16)) if weighing.vector else None
     with connection.cursor() as cursor:
@@ -170,13 +172,16 @@ def _read_entries(store: Store, weighing: Weighing, rows: list[Row], *, texts: b
             SELECT CASE WHEN NOT EXISTS (
                        SELECT FROM mc_job WHERE store_id = s.id AND kind = 'analyse' AND state IN ('queued', 'running')
                    ) THEN s.language END,
-                   p.id, e.id, e.summary_id IS NULL, e.number, e.instant, e.digest, e.analyzer, e.forward, e.length, v.embedding <=> %(vector)s::halfvec,
+                   p.id, e.id, e.summary_id IS NULL, e.number, e.instant, e.digest, e.analyzer, e.forward, e.length,
+                   v.embedding <=> %(vector)s::halfvec,
                    CASE WHEN %(texts)s THEN coalesce(r.content, u.summary) ELSE '' END
             FROM mc_store AS s
             LEFT JOIN mc_embedding_space AS p ON p.id = %(space)s
             LEFT JOIN mc_index_entry AS e ON e.store_id = s.id AND (
-                (e.record_id IS NOT NULL AND e.number = ANY(%(mem)s::bigint[]))
-                OR (e.summary_id IS NOT NULL AND e.number = ANY(%(ep)s::bigint[])))
+                e.record_id = ANY(ARRAY(
+                    SELECT id FROM mc_record WHERE store_id = %(store)s AND number = ANY(%(mem)s::bigint[])))
+                OR e.summary_id = ANY(ARRAY(
+                    SELECT id FROM mc_summary WHERE store_id = %(store)s AND number = ANY(%(ep)s::bigint[]))))
             LEFT JOIN mc_entry_vector AS v ON v.store_id = s.id AND v.entry_id = e.id AND v.space_id = p.id
             LEFT JOIN mc_record AS r ON r.id = e.record_id
             LEFT JOIN mc_summary AS u ON u.id = e.summary_id

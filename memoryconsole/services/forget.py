@@ -11,6 +11,7 @@ from memoryconsole.models import (
     Association,
     Job,
     Mention,
+    Payload,
     Record,
     RecordNode,
     Store,
@@ -29,7 +30,8 @@ _SLICE = 2000
 def delete_record(store: Store, number: int, *, by: User, now: datetime) -> Job:
     """Hide a record and all that hangs on it; returns the job that erases it.
 
-    Mentions, associations (as an end or as the anchor), nodes and index entries go at once. Summaries that covered
+    Mentions, associations (as an end or as the anchor), nodes and index entries go at once, and the payload that it
+    alone stood for. Summaries that covered
     it stay and say `sources_gone`. Raises NotFound.
     """
     return _delete(store, Record.objects.live(), number, by=by, now=now)
@@ -56,6 +58,8 @@ def _delete(
     withdraw_exports(store)
     search.remove(store, **{"record_ids" if is_record else "summary_ids": [row.pk]})
     live.filter(pk=row.pk).update(deleted_at=now)
+    if isinstance(row, Record) and row.payload_id is not None:
+        _drop_payload(store, row.payload_id)
     return jobs.start(store, "erase", {}, by=by, now=now)
 
 
@@ -67,6 +71,12 @@ def delete_store(store: Store, *, by: User, if_version: int | None = None, now: 
         raise StaleResource(f"The store is at version {version}")
     Store.objects.filter(pk=store.pk).update(deleted_at=now)
     jobs.start(store, "erase_store", {}, by=by, now=now)
+
+
+def _drop_payload(store: Store, payload: int) -> None:
+    """Erase the text that a deleted record stood for, unless another record does so too."""
+    if not Record.objects.live().filter(store=store, payload=payload).exists():
+        Payload.objects.filter(store=store, pk=payload).delete()
 
 
 def _drop_dependents(store: Store, kind: str, row: Record | Summary) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from memoryconsole import search
 from memoryconsole.errors import Fault, InvalidParameter, NotFound
-from memoryconsole.models import Payload, Record, RecordNode, Store
+from memoryconsole.models import Payload, Record, RecordNode, Session, Store
 from memoryconsole.services.indexing import embed_later
 from memoryconsole.services.ingest import digest_of, language_changed, sessions_of
 from memoryconsole.services.numbering import lock_counter
@@ -44,38 +44,38 @@ def store_payloads(store: Store, rows: Sequence[NewPayload], *, now: datetime) -
     """
     lock_counter(store)
     sessions = sessions_of(store, [row.session_id for row in rows], now=now)
-    taken = {
-        payload.ref: payload
-        for payload in Payload.objects.filter(
-            store=store, ref__in=[row.ref for row in rows if row.ref]
-        ).defer("content")
-    }
-    results = []
+    before = Payload.objects.filter(store=store, ref__in=[row.ref for row in rows if row.ref]).defer(
+        "content"
+    )
+    taken = {payload.ref: payload for payload in before}
+    fresh: list[Payload] = []
+    results: list[StoredPayload] = []
     for place, row in enumerate(rows):
-        payload = Payload(
-            store=store,
-            ref=row.ref or _fresh_ref(),
-            session=sessions[row.session_id],
-            kind=row.kind,
-            role=row.role,
-            tool_call_id=row.tool_call_id,
-            field_path=row.field_path,
-            content=row.content,
-            digest=digest_of(row.content),
-            created_at=now,
-        )
-        before = taken.get(payload.ref)
-        if before is None:
-            payload.save(force_insert=True)
-            taken[payload.ref] = payload
-        elif bytes(before.digest) != payload.digest or before.session_id != payload.session_id:
-            message = "This ref names another payload."
-            raise InvalidParameter(
-                f"/payloads/{place}/ref: {message}",
-                errors=[Fault(f"/payloads/{place}/ref", "taken", message)],
-            )
-        results.append(StoredPayload(payload.ref, created=before is None))
+        payload = _payload(store, row, sessions[row.session_id], now=now)
+        known = taken.setdefault(payload.ref, payload)
+        if known is payload:
+            fresh.append(payload)
+        elif (bytes(known.digest), known.session_id) != (payload.digest, payload.session_id):
+            pointer, message = f"/payloads/{place}/ref", "This ref names another payload."
+            raise InvalidParameter(f"{pointer}: {message}", errors=[Fault(pointer, "taken", message)])
+        results.append(StoredPayload(payload.ref, created=known is payload))
+    Payload.objects.bulk_create(fresh)
     return results
+
+
+def _payload(store: Store, row: NewPayload, session: Session, *, now: datetime) -> Payload:
+    return Payload(
+        store=store,
+        ref=row.ref or _fresh_ref(),
+        session=session,
+        kind=row.kind,
+        role=row.role,
+        tool_call_id=row.tool_call_id,
+        field_path=row.field_path,
+        content=row.content,
+        digest=digest_of(row.content),
+        created_at=now,
+    )
 
 
 def externalise(store: Store, number: int, *, kind: str = "raw_payload", now: datetime) -> Payload:

@@ -4,9 +4,9 @@ The way down is planned first, without a text: one statement walks the graph as 
 stored order, and ends where the budget must be used up. Texts follow in the order in which the core asks for them, 200
 at a time, and only as far as it asks.
 
-Statements: one for the session and the selected summaries (four, or more in a large store, when they are searched
-for), one for the plan, one per 200 texts: at most 6 and one per 200 texts. What is read depends on the budget, never on
-the size of the session.
+Statements: one for the session and its selected summaries, one for the plan, and one per 200 texts. A search takes
+four in the place of the first, one more where there are vectors, and one in a store of more than 20,000 texts. What is
+read depends on the budget, never on the size of the session.
 """
 
 import json
@@ -18,14 +18,15 @@ from memoryconsole import search
 from memoryconsole.models import Store
 from memoryconsole.models.payloads import INGEST_PAYLOAD
 from provenance.expand_query.core import Lineage, Message, Node, Payload
+from provenance.expand_query.core.collect import PENDING_SHOWN
 from provenance.expand_query.texts import HYDRATED, PAYLOAD_FACTS, Texts, all_rows, read_payload_facts
 
 SPARE_TOKENS: Final = 64
 """Read beyond the budget, so that small budgets find their way past gaps and empty texts (contract, section B.5)."""
 
 VISIT_TOKENS: Final = 17
-"""What the path of a visited node costs at least: 68 characters of JSON by the estimate of section B.4. So at most
-(budget + 64) / 17 nodes are visited, whatever the graph is like.
+"""What the path of a visited node costs at least: 70 characters of JSON, by the estimate of section B.4 and less. So at
+most (budget + 64) / 17 nodes are visited below the selected ones, whatever the graph is like.
 """
 
 OCTETS_TO_TOKENS: Final = "10 / 64"
@@ -211,52 +212,61 @@ def _numbers(refs: Iterable[str]) -> dict[str, list[int]]:
     return wanted
 
 
+# `stack` holds the nodes still to visit, next first, and the selected ones last, `many` of them; `depths` how many
+# nodes are above each; `path` the nodes above the one just visited, and it. `spent` is the least that the way so far
+# can have cost. From where it comes to `most` only the selected nodes are still visited, and each lists its first
+# sources: those are what an answer says it did not get to.
+_PLAN: Final = f"""
+    WITH RECURSIVE way (step, node, numbers, rows, stack, depths, many, path, spent) AS (
+        SELECT 0, NULL::bigint, NULL::bigint[], NULL::boolean, %(roots)s::bigint[],
+               array_fill(0, ARRAY[%(many)s]), %(many)s, '{{}}'::bigint[], 0::bigint
+        UNION ALL
+        SELECT w.step + 1, w.stack[1], seen.numbers, seen.rows,
+               CASE WHEN after.spent < %(most)s THEN seen.todo || w.stack[2:]
+                    ELSE w.stack[cardinality(w.stack) - after.many + 1:] END,
+               CASE WHEN after.spent < %(most)s
+                    THEN array_fill(w.depths[1] + 1, ARRAY[cardinality(seen.todo)]) || w.depths[2:]
+                    ELSE array_fill(0, ARRAY[after.many]) END,
+               after.many, here.path, after.spent
+        FROM way AS w
+        CROSS JOIN LATERAL (SELECT w.path[1:w.depths[1]] || w.stack[1] AS path) AS here
+        CROSS JOIN LATERAL (
+            SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
+                   coalesce(array_agg(child ORDER BY place)
+                            FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
+                   coalesce(sum(cost), 0)::bigint AS cost
+            FROM (
+                SELECT place, number, record, child, cost, sum(cost) OVER (ORDER BY place) - cost AS before,
+                       row_number() OVER (ORDER BY place) AS nth
+                FROM (
+                    SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
+                           CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
+                           greatest(1, octet_length(coalesce(p.content, r.content, c.summary))
+                                       * {OCTETS_TO_TOKENS})::bigint AS cost
+                    FROM mc_summary_source AS s
+                    LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
+                    LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
+                    LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL
+                        AND c.session_id = %(session)s
+                    WHERE s.store_id = %(store)s AND s.summary_id = w.stack[1]
+                    ORDER BY s.source_index LIMIT %(most)s) AS places) AS summed
+            WHERE before < %(most)s - w.spent OR nth <= {PENDING_SHOWN}) AS seen
+        CROSS JOIN LATERAL (
+            SELECT w.spent + CASE WHEN w.depths[1] > 0 THEN {VISIT_TOKENS} ELSE 0 END + seen.cost AS spent,
+                   w.many - (w.depths[1] = 0)::int AS many) AS after
+        WHERE cardinality(w.stack) > 0
+    )
+    SELECT u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node
+    WHERE way.numbers IS NOT NULL ORDER BY way.step
+"""  # noqa: S608  (constants of this module)
+
+
 def _plan(
     store: Store, session: int, roots: Sequence[int], most: int
 ) -> list[tuple[int, str, list[int | None]]]:
-    """(number, kind of its sources, their numbers with None at gaps) of each visited summary, in order of the visits.
-
-    `stack` holds the nodes still to visit, next first, `depths` how many nodes are above each, `path` the nodes above
-    the one just visited, and it. `spent` is the least the way so far can have cost; the last list ends where it comes
-    to `most`.
-    """
+    """(number, kind of its sources, their numbers with None at gaps) of each visited summary, in order of visits."""
     rows = all_rows(
-        f"""
-        WITH RECURSIVE way (step, node, numbers, rows, stack, depths, path, spent) AS (
-            SELECT 0, NULL::bigint, NULL::bigint[], NULL::boolean, %(roots)s::bigint[],
-                   array_fill(0, ARRAY[%(many)s]), '{{}}'::bigint[], 0::bigint
-            UNION ALL
-            SELECT w.step + 1, w.stack[1], seen.numbers, seen.rows, seen.todo || w.stack[2:],
-                   array_fill(w.depths[1] + 1, ARRAY[cardinality(seen.todo)]) || w.depths[2:], here.path,
-                   w.spent + {VISIT_TOKENS} + seen.cost
-            FROM way AS w
-            CROSS JOIN LATERAL (SELECT w.path[1:w.depths[1]] || w.stack[1] AS path) AS here
-            CROSS JOIN LATERAL (
-                SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
-                       coalesce(array_agg(child ORDER BY place)
-                                FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
-                       coalesce(sum(cost), 0)::bigint AS cost
-                FROM (
-                    SELECT place, number, record, child, cost,
-                           sum(cost) OVER (ORDER BY place) - cost AS before
-                    FROM (
-                        SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
-                               CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
-                               greatest(1, octet_length(coalesce(p.content, r.content, c.summary))
-                                           * {OCTETS_TO_TOKENS})::bigint AS cost
-                        FROM mc_summary_source AS s
-                        LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
-                        LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
-                        LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL
-                            AND c.session_id = %(session)s
-                        WHERE s.store_id = %(store)s AND s.summary_id = w.stack[1]
-                        ORDER BY s.source_index LIMIT %(most)s) AS places) AS summed
-                WHERE before < %(most)s - w.spent) AS seen
-            WHERE cardinality(w.stack) > 0 AND w.spent < %(most)s
-        )
-        SELECT u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node
-        WHERE way.numbers IS NOT NULL ORDER BY way.step
-        """,  # noqa: S608  (constants of this module)
+        _PLAN,
         {
             "roots": list(roots),
             "many": len(roots),

@@ -1,4 +1,4 @@
-"""The examples of docs/reconstruct.md are run as they stand there, and the answers compared, refs and all.
+"""The examples of the contracts' documents are run as they stand there, and the answers compared, refs and all.
 
 Every section is a store of its own. A block of http is sent; a block of json behind it is the whole answer, one
 without it only has to succeed. A text with a name may stand in a body as `<name>` or, a part of it, `<name[3:9]>`.
@@ -14,12 +14,18 @@ from typing import Any
 import pytest
 from django.utils.dateparse import parse_datetime
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "reconstruct.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+# The least number of answers that each shows.
+DOCUMENTS = {"reconstruct.md": 15, "expand-query.md": 7}
 
 _BLOCK = re.compile(r"^```(http|json|text)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEXT = re.compile(r"<(\w+)(?:\[(\d+):(\d+)\])?>")
 # Told by the server's clock: any stamp will do.
-_CLOCK = ("declared_at",)
+_CLOCK = ("declared_at", "checked_at", "created_at")
+
+
+def text_of(document: str) -> str:
+    return (DOCS / document).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +39,10 @@ class Example:
     answer: Any
 
 
-def sections() -> dict[str, list[Example]]:
+def sections(document: str) -> dict[str, list[Example]]:
     """The examples under each heading that has any."""
     found = {}
-    for part in DOCUMENT.split("\n## ")[1:]:
+    for part in text_of(document).split("\n## ")[1:]:
         heading, _, rest = part.partition("\n")
         blocks = [match.groups() for match in _BLOCK.finditer(rest)]
         texts = {name: text.rstrip("\n") for kind, name, text in blocks if kind == "text" and name}
@@ -86,21 +92,25 @@ def _without_clock(value: Any) -> Any:
     return {name: name if name in _CLOCK else _without_clock(member) for name, member in value.items()}
 
 
-SECTIONS = sections()
+SECTIONS = {
+    (document, heading): found for document in DOCUMENTS for heading, found in sections(document).items()
+}
 
 
-def test_the_document_has_examples_and_every_answer_belongs_to_a_call():
-    shown = [example for examples in SECTIONS.values() for example in examples if example.answer is not None]
-    kinds = [kind for kind, _, _ in _BLOCK.findall(DOCUMENT)]
-    assert len(shown) == kinds.count("json") >= 15
-    assert sum(len(examples) for examples in SECTIONS.values()) == kinds.count("http")
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_document_has_examples_and_every_answer_belongs_to_a_call(document):
+    found = [example for examples in sections(document).values() for example in examples]
+    kinds = [kind for kind, _, _ in _BLOCK.findall(text_of(document))]
+    shown = [example for example in found if example.answer is not None]
+    assert len(shown) == kinds.count("json") >= DOCUMENTS[document]
+    assert len(found) == kinds.count("http")
 
 
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_examples_are_answered_as_the_document_says(heading, api, store, run_jobs, settings):
+@pytest.mark.parametrize(("document", "heading"), SECTIONS, ids=lambda part: part)
+def test_examples_are_answered_as_the_document_says(document, heading, api, store, run_jobs, settings):
     if heading == "Notices":
         settings.EMBEDDER = "none"
-    for example in SECTIONS[heading]:
+    for example in SECTIONS[document, heading]:
         address = example.address.replace("{store}", store.public_id)
         answer = api.generic(
             example.method,

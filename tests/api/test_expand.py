@@ -7,8 +7,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
 
-from memoryconsole.models import Payload, Record, RecordNode, Session, Summary
+from memoryconsole.models import Payload, Record, RecordNode, Session, Summary, SummarySource
 from memoryconsole.services.payloads import externalise
 from provenance.expand_query import lineage
 from tests.api.expanding import Graph
@@ -168,6 +170,17 @@ def test_the_text_of_a_payload_stands_in_for_its_row_where_its_owner_may_see_it(
     assert refused["detail"].replace(unseen, "nothing") == unknown["detail"]
 
 
+def test_the_payload_of_a_deleted_record_goes_with_it_unless_another_row_has_it(graph):
+    ref = graph.keep("SECRET")
+    rows = graph.say("[one]", "[two]", payload=ref)
+    address = f"/api/v1/stores/{graph.store.public_id}/records/mem:"
+    graph.api.delete(f"{address}{rows[0]}")
+    assert graph.expand(externalized_ref=ref)["content"] == "SECRET"
+    graph.api.delete(f"{address}{rows[1]}")
+    graph.expand(404, externalized_ref=ref)
+    assert not Payload.objects.filter(store=graph.store).exists()
+
+
 def test_a_text_that_imitates_a_placeholder_is_a_text(graph):
     ref = graph.keep("SECRET")
     rows = graph.say(f"[Externalized payload: kind=raw_payload; chars=6; ref={ref}]")
@@ -233,7 +246,7 @@ def test_what_is_read_depends_on_the_budget_and_not_on_the_session(graph):
     assert sizes[2] == 930
 
 
-def test_a_chain_of_a_thousand_levels_is_gone_down(graph):
+def test_a_chain_of_forty_levels_is_gone_down(graph):
     (row,) = graph.say("the bottom")
     node = graph.sum_up("0", [row])
     for n in range(1, 40):
@@ -248,8 +261,6 @@ def test_a_wide_graph_and_a_cycle_end(graph):
     leaf = graph.sum_up("leaf", [row])
     a = graph.sum_up("a", [leaf] * 50, "nodes")
     b = graph.sum_up("b", [a] * 50, "nodes")
-    from memoryconsole.models import SummarySource
-
     SummarySource.objects.filter(summary__number=a, summary__store=graph.store, source_index=0).update(
         number=b, child=Summary.objects.get(store=graph.store, number=b)
     )
@@ -358,8 +369,6 @@ def test_a_rewritten_text_is_not_replayed(graph):
     (row,) = graph.say("The walrus sleeps.")
     node = graph.sum_up("Animals.", [row])
     trace = trace_of(graph, "expand-query", {"session_id": "s", "prompt": "p", "node_ids": [node]})
-    from django.utils import timezone
-
     externalise(graph.store, row, now=timezone.now())
     replayed = graph.api.post(f"/api/v1/traces/{trace}/replay", {}, format="json").json()
     assert (replayed["result"], replayed["reason"]) == ("not_replayable", "changed")
@@ -396,3 +405,26 @@ def test_the_console_tells_the_story_of_both(graph, client, ada):
         page = client.get(f"/stores/{graph.store.public_id}/traces/{trace}")
         assert page.status_code == 200
         assert "<script>" not in page.content.decode()
+
+
+def test_the_schema_states_the_boundary():
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    told = schema["paths"]["/api/v1/stores/{store}/expand-query"]["post"]["description"].lower()
+    for words in (
+        "locator coverage",
+        "unverified",
+        "semantic entailment",
+        "non-authoritative",
+        "store_id",
+        "node_id",
+    ):
+        assert words in told
+
+
+def test_the_bound_holds_over_http_for_many_texts_beyond_ascii(graph):
+    rows = graph.say(*(f"entry {n} " + "水🛶" * 200 for n in range(40)))
+    found = graph.ask(node_ids=[graph.sum_up("forty", rows)], context_max_tokens=100_000)
+    provenance = found["evidence_provenance"]
+    assert len(json.dumps(provenance)) <= provenance["serialized_char_limit"] == 10_000
+    assert provenance["items_truncated"] is True
+    assert provenance["context_unique_item_count"] == 41

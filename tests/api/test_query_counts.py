@@ -103,6 +103,15 @@ def routes(api, store):
         "POST reconstruct": lambda: api.post(url(store, "/reconstruct"), ask, format="json"),
         "POST contents": lambda: api.post(url(store, "/contents"), {"refs": [
             {"ref": "mem:1", "span": [0, 3]}, {"ref": "mem:2", "node": 0}, "mem:3", "ep:1"]}, format="json"),
+        "POST payloads": lambda: api.post(url(store, "/payloads"), {"payloads": [
+            {"content": f"p {next(fresh)}", "session_id": "s0"} for _ in range(3)]}, format="json"),
+        "POST expand-query": lambda: api.post(url(store, "/expand-query"), {
+            "session_id": "s0", "prompt": "p", "query": "walrus"}, format="json"),
+        "POST expand-query by ids": lambda: api.post(url(store, "/expand-query"), {
+            "session_id": "s0", "prompt": "p", "node_ids": [1]}, format="json"),
+        "POST expand": lambda: api.post(url(store, "/expand"), {"session_id": "s0", "node_id": 1}, format="json"),
+        "POST verify": lambda: api.post(url(store, "/verify"), {"answer": {"items": [
+            {"quote": "w", "expand_args": {"store_id": 1, "content_offset": 0}}]}}, format="json"),
     }  # fmt: skip
 
 
@@ -110,6 +119,9 @@ def routes(api, store):
 def test_statements_per_route(name, api, store, say):
     fill(store, say, 6)
     call = routes(api, store)[name]
+    if name.startswith("POST expand"):
+        summary = {"summary": "walrus logs", "session_id": "s0", "source_type": "messages", "source_ids": [1, 2, 6]}
+        api.post(url(store, "/summaries"), summary, format="json")
     if name in ("GET associations", "GET entities", "POST traverse"):
         routes(api, store)["POST associations again"]()
     call()

@@ -182,11 +182,37 @@ def test_a_number_that_the_database_would_change_is_not_kept(api, store, replay,
     assert kept == {"same_core": True, "result": "not_replayable", "reason": "request_not_kept"}
 
 
-def test_a_body_that_cannot_be_read_is_said_not_to_be_kept(api, store, replay):
-    answer = api.post(url(store, "/reconstruct"), "{", content_type="application/json")
-    assert answer.status_code == 400
+@pytest.mark.parametrize(
+    ("body", "media_type", "status"),
+    [
+        ("{", "application/json", 400),
+        ("[]", "application/json", 400),
+        ('{"query": "a", "query": "b"}', "application/json", 400),
+        ('{"query": "walrus"}', "text/plain", 415),
+        ("query=walrus", "application/x-www-form-urlencoded", 415),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_said_not_to_be_kept(api, store, replay, body, media_type, status):
+    answer = api.post(url(store, "/reconstruct"), body, content_type=media_type)
+    assert answer.status_code == status
     trace = answer.headers["Trace-Id"]
     assert replay(trace) == {"same_core": True, "result": "not_replayable", "reason": "request_not_kept"}
+
+
+LONGEST = {
+    "reconstruct": {"query": "\x01" * 20_000, "channel": "\x01" * 256, "project_id": "\x01" * 256},
+    "recall": {"query": "\x01" * 20_000, "channel": "\x01" * 256, "project_id": "\x01" * 256},
+    "contents": {"refs": ["\U0001f433" * 998] * 20},
+    "expand-query": {"session_id": "s", "prompt": "\x01" * 20_000, "query": "\x01" * 20_000,
+                     "node_ids": [2**53 - 1] * 1000},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("route", LONGEST)
+def test_the_longest_question_is_kept(api, store, route):
+    answer = api.post(url(store, f"/{route}"), LONGEST[route], format="json")
+    assert answer.status_code in (200, 404), answer.content
+    assert api.get(f"/api/v1/traces/{answer.headers['Trace-Id']}").json()["request"] == LONGEST[route]
 
 
 def test_settings_over_a_lowered_ceiling_refuse_and_replay(api, store, replay, settings):
@@ -326,7 +352,9 @@ def test_lists_filter_by_what_was_asked_and_quoted(api, ask, store, say):
     assert found("until=2020-01-01") == set()
 
 
-@pytest.mark.parametrize("ref", ["", "mem:", "mem:x", "mem:0", "mem:01", "ep:-1", "ab:1", "mem:1\n", "mem:" + "9" * 19])
+@pytest.mark.parametrize(
+    "ref", ["", "mem:", "mem:x", "mem:0", "mem:01", "ep:-1", "ab:1", "mem:1\n", "mem:" + "9" * 19]
+)
 def test_what_is_no_ref_is_refused(ref, api, ask, store):
     _, trace = ask("walrus")
     for path in (url(store, "/traces"), f"/api/v1/traces/{trace}/why"):

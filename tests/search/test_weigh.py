@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoryconsole import jobs, search
-from memoryconsole.models import EmbeddingSpace, IndexEntry, Job, Store
+from memoryconsole.models import EmbeddingSpace, IndexEntry, Job, Store, StoreCounter
 from memoryconsole.models.jobs import JobState
 from memoryconsole.scope import ReadScope
 from memoryconsole.search import retrieve
@@ -155,6 +155,7 @@ def test_another_language_cannot_be_weighed(searched: tuple[Store, search.Candid
 
 def test_a_language_that_is_back_is_weighed_when_every_text_is_analysed_again() -> None:
     store = new_store()
+    StoreCounter.objects.create(store=store)
     add(store, "ferries", "ferry ferries", "pier")
     found = ask(store, "ferry", limit=1)
     rows: list[Row] = [("mem", number) for number in (1, 2, 3)]

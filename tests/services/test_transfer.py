@@ -9,7 +9,17 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from memoryconsole import jobs, search
-from memoryconsole.models import Job, JobChunk, Mention, Record, Store, StoreCounter, Summary, SummarySource
+from memoryconsole.models import (
+    Entity,
+    Job,
+    JobChunk,
+    Mention,
+    Record,
+    Store,
+    StoreCounter,
+    Summary,
+    SummarySource,
+)
 from memoryconsole.services import forget, ingest, transfer
 from memoryconsole.services.ingest import NewRecord, NewSummary
 from memoryconsole.services.transfer import export, imports, pieces
@@ -344,6 +354,9 @@ def spoiled(file, place, **changes):
         (1, {"content": "x" * 200_001}, "max_length", "/content"),
         (12, {"sources": [1]}, "contradiction", "/source_ids"),
         (16, {"name": ""}, "blank", "/name"),
+        (16, {"name": " \t"}, "blank", "/name"),
+        (19, {"alias": "\u3000"}, "blank", "/alias"),
+        (27, {"predicate": " "}, "blank", "/predicate"),
         (16, {"declared_by": "nobody"}, "invalid_choice", "/declared_by"),
         (19, {"entity": "00000000-0000-0000-0000-000000000000"}, "unknown_row", "/entity"),
         (23, {"by": "record:00000000-0000-0000-0000-000000000000"}, "unknown_row", "/by"),
@@ -362,6 +375,19 @@ def test_a_spoiled_line_is_told_and_the_rest_is_kept(place, changes, code, point
     assert {error["code"] for error in job.errors} <= {code, "unknown_row"}
     created, _, bad = counts(job)
     assert created + bad == len(file.splitlines()) - 2
+
+
+def test_what_a_line_declares_is_trimmed_and_blanks_are_no_message_id(filled, empty, ada):
+    file = spoiled(exported(filled), 16, name="  Quay ")
+    for place in (1, 2):
+        file = spoiled(file, place, message_id="  ")
+    job = imported(empty, ada, spoiled(file, 3, message_id=" m-9 "))
+    assert (job.state, job.errors) == ("done", [])
+    records = Record.objects.filter(store=empty).order_by("number")[:3]
+    assert [record.message_id for record in records] == ["", "", "m-9"]
+    assert Entity.objects.filter(store=empty, name="Quay").count() == 1
+    again = imported(make_store(ada, "cellar"), ada, exported(empty))
+    assert (again.state, again.errors) == ("done", [])
 
 
 def test_a_summary_whose_source_did_not_come_keeps_the_place_and_says_so(filled, empty, ada):

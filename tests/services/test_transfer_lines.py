@@ -103,7 +103,7 @@ def test_a_summary_comes_back_as_it_was(summary, places):
         Entity,
         number=numbers,
         uuid=st.uuids(),
-        name=names,
+        name=names.map(str.strip).filter(bool),
         project_id=texts,
         channel=texts,
         created_at=instants,

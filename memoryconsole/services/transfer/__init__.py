@@ -1,7 +1,7 @@
 """A store as a file of lines, out and in (`docs/transfer.md`).
 
-lines.py: the format. pieces.py: files in the database. export.py and imports.py: the two jobs, with occurrences.py,
-rows.py and declarations.py for what an import stores.
+lines.py: the format, with members.py. pieces.py: files in the database. export.py and imports.py: the two jobs, with
+occurrences.py, rows.py and declarations.py for what an import stores.
 """
 
 from memoryconsole.services.transfer.export import (

@@ -18,7 +18,7 @@ from memoryconsole.services.declare import DeclaredBy
 from memoryconsole.services.numbering import lock_counter
 from memoryconsole.services.transfer import declarations, rows
 from memoryconsole.services.transfer.lines import NUMBERED, BadLine, LineReader
-from memoryconsole.services.transfer.occurrences import Occurrences
+from memoryconsole.services.transfer.occurrences import MAX_LINES, Occurrences, TooManyLines
 from memoryconsole.services.transfer.pieces import (
     Line,
     keep,
@@ -144,7 +144,10 @@ class _Import:
         """Raises jobs.CannotFinish for a file that cannot be read to its end."""
         if self._progress.done:
             return
-        self._occurrences = Occurrences(lines_of(self._told()), past=self._progress.line)
+        try:
+            self._occurrences = Occurrences(lines_of(self._told()), past=self._progress.line)
+        except TooManyLines:
+            raise jobs.CannotFinish(f"The file has more than {MAX_LINES:,} lines: divide it.") from None
         jobs.report(self._job, done=self._progress.line, total=self._occurrences.total, kept=False)
         for batch in self._batches():
             self._store(batch)

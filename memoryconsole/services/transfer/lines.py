@@ -17,9 +17,10 @@ from memoryconsole.http import read_json
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Summary
 from memoryconsole.models.graph import DECLARED_BY
 from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
+from memoryconsole.services.transfer.members import MAX_NUMBER, Declared, End, Source, Stamp, Uid
 from memoryconsole.services.transfer.pieces import MAX_LINE_BYTES, Line
 from memoryconsole.shapes import LANGUAGES, MAX_SOURCES, RecordIn, SummaryIn
-from memoryconsole.times import read_stamp, write_stamp
+from memoryconsole.times import write_stamp
 
 FORMAT = "memoryconsole/1"
 # What a file does not hold: said in its header, so that nobody takes it for a backup of the installation.
@@ -36,8 +37,6 @@ EXCLUDED = (
 )
 COUNTED = ("record", "summary", "entity", "alias", "mention", "association")
 NUMBERED = ("record", "summary", "entity", "association")
-# What an address takes (15 digits): a larger number could never be asked for.
-MAX_NUMBER = 10**15 - 1
 
 
 class BadLine(Exception):
@@ -50,70 +49,6 @@ class BadLine(Exception):
         self.code = code
         self.message = message
         self.pointer = pointer
-
-
-class _Read(serializers.Field[Any, Any, Any, Any]):
-    """A text of at most `longest` code points that becomes something else."""
-
-    longest: int
-
-    def text(self, data: Any) -> str:
-        return str(Text(max_length=self.longest).run_validation(data))
-
-
-class Uid(_Read):
-    """A UUID in its usual form: 32 lower-case hex digits and four hyphens."""
-
-    longest = 36
-
-    def to_internal_value(self, data: Any) -> uuid.UUID:
-        text = self.text(data)
-        try:
-            value = uuid.UUID(text)
-        except ValueError:
-            value = None
-        if value is None or str(value) != text:
-            raise serializers.ValidationError("Not a UUID.", code="invalid")
-        return value
-
-
-class Stamp(_Read):
-    """An instant in ISO 8601."""
-
-    longest = 64
-
-    def to_internal_value(self, data: Any) -> datetime:
-        instant = read_stamp(self.text(data))
-        if instant is None:
-            raise serializers.ValidationError("Not an ISO 8601 time.", code="invalid")
-        return instant
-
-
-class End(_Read):
-    """A row of the file: `record:<uuid>`, `summary:<uuid>` or `entity:<uuid>`. Becomes (kind, UUID)."""
-
-    longest = 50
-
-    def __init__(self, *kinds: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.kinds = kinds
-
-    def to_internal_value(self, data: Any) -> tuple[str, uuid.UUID]:
-        kind, _, text = self.text(data).partition(":")
-        if kind not in self.kinds:
-            raise serializers.ValidationError(f"Not one of {', '.join(self.kinds)}.", code="invalid")
-        return kind, Uid().run_validation(text)
-
-
-class Source(serializers.Field[Any, Any, Any, Any]):
-    """A place of a summary: the UUID of what stands there, or the old number of what is gone (0: unknown)."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.present, self.gone = Uid(), Whole(max_value=MAX_NUMBER)
-
-    def to_internal_value(self, data: Any) -> Any:
-        return (self.present if isinstance(data, str) else self.gone).run_validation(data)
 
 
 def _number() -> Whole:
@@ -184,7 +119,7 @@ class EntityLine(StrictSerializer):
     uuid = Uid()
     project_id = Text(default="")
     channel = Text(default="")
-    name = Text(allow_blank=False)
+    name = Declared()
     declared_by = serializers.ChoiceField(choices=DECLARED_BY)
     created_at = Stamp()
 
@@ -194,7 +129,7 @@ class AliasLine(StrictSerializer):
     entity = Uid()
     project_id = Text(default="")
     channel = Text(default="")
-    alias = Text(allow_blank=False)
+    alias = Declared()
 
 
 class MentionLine(StrictSerializer):
@@ -212,7 +147,7 @@ class AssociationLine(StrictSerializer):
     channel = Text(default="")
     subject = End("entity", "record", "summary")
     # Normalising can lengthen a predicate of 256 code points to eighteen times as many.
-    predicate = Text(max_length=256 * 18, allow_blank=False)
+    predicate = Declared(max_length=256 * 18)
     object = End("entity", "record", "summary")
     anchor = End("record", "summary", required=False)
     declared_by = serializers.ChoiceField(choices=DECLARED_BY)

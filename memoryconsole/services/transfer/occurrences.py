@@ -13,12 +13,20 @@ import numpy as np
 from memoryconsole.services.transfer.pieces import Line
 
 _SHORT_BYTES = 8
+# Forty megabytes while the file is scanned, and as much again while it is sorted. The largest file of the shortest
+# lines would take a worker gigabytes; a file of records has far fewer lines.
+MAX_LINES = 5_000_000
+
+
+class TooManyLines(Exception):
+    """A file of more lines than can be told apart."""
 
 
 class Occurrences:
     """How often each repeated line has occurred so far.
 
     `lines`: the whole file. Lines up to number `past` have occurred already. `total`: how many lines there are.
+    Raises TooManyLines.
     """
 
     def __init__(self, lines: Iterable[Line], *, past: int) -> None:
@@ -26,6 +34,8 @@ class Occurrences:
         self.total = 0
         for line in lines:
             self.total = line.number
+            if self.total > MAX_LINES:
+                raise TooManyLines
             if line.data:
                 seen.append(_short(hashlib.sha256(line.data).digest()))
                 seen_past += line.number <= past

@@ -268,7 +268,8 @@ def _record(context: Context, members: dict[str, Any]) -> Record:
         created_at=members["created_at"] if context.restoring else context.now,
         project_id=members["project_id"],
         channel=members["channel"],
-        message_id=members["message_id"],
+        # Trimmed as the API does: blanks are no id, and no two messages have them in common.
+        message_id=members["message_id"].strip(),
         source_type=source.get("type", ""),
         source_id=source.get("id", ""),
         source_name=source.get("name", ""),
