@@ -36,7 +36,7 @@ class RecordQuerySet(models.QuerySet["Record"]):
         return self.filter(deleted_at=None)
 
     def latest_versions(self, store: Any, keys: set[tuple[str, str]]) -> "dict[tuple[str, str], Record]":
-        """The newest live row of each (project, message id) asked for, in one query."""
+        """The newest live row of each (project, message id) asked for, in one query, with its payload's digest."""
         rows = (
             self.live()
             .filter(
@@ -46,6 +46,7 @@ class RecordQuerySet(models.QuerySet["Record"]):
             )
             .order_by("project_id", "message_id", "-number")
             .distinct("project_id", "message_id")
+            .annotate(payload_digest=F("payload__digest"))
             .only("number", "project_id", "message_id", "digest")
         )
         return {(row.project_id, row.message_id): row for row in rows}

@@ -245,11 +245,17 @@ def _compare(store: Store, arrivals: Sequence[_Arrival]) -> None:
     for arrival in arrivals:
         key = (arrival.row.project_id, arrival.row.message_id)
         before = latest.get(key) if arrival.row.message_id else None
-        if before is not None and bytes(before.digest) == arrival.record.digest:
+        if before is not None and arrival.record.digest in _digests(before):
             arrival.existing = before
             continue
         arrival.before = before
         latest[key] = arrival.record
+
+
+def _digests(before: Record) -> set[bytes]:
+    """The digest of a row's text, and of the text that was moved out of it: both are what was said."""
+    moved = getattr(before, "payload_digest", None)
+    return {bytes(before.digest)} | ({bytes(moved)} if moved is not None else set())
 
 
 def _insert(

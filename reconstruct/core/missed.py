@@ -87,7 +87,7 @@ def behind_candidates(ref: str, place: int, top_k: int, admitted: int) -> Findin
         by=place - top_k,
         unit="candidates",
         sentence=f"{ref} was {ordinal(place)} of {admitted} rows that the gate admitted; {counted(top_k, 'candidate')}"
-        " were taken.",
+        f" {'was' if top_k == 1 else 'were'} taken.",
         where={"admitted": admitted},
     )
 
@@ -101,7 +101,7 @@ def outscored(ref: str, score: int, last: int, top_k: int, admitted: int) -> Fin
         limit=last,
         by=last - score or None,
         unit="score",
-        sentence=f"{ref} was admitted by the gate, with {admitted - 1} others, of which {top_k} were taken: its score"
+        sentence=f"{ref} was admitted by the gate, with {admitted - 1} others, of which {top_k} {'was' if top_k == 1 else 'were'} taken: its score"
         f" is {score}, that of the last one {last}.",
         where={"admitted": admitted},
     )

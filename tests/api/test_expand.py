@@ -199,7 +199,7 @@ def test_payloads_are_immutable_and_records_name_only_those_that_are(graph):
 
 
 def test_externalising_moves_a_text_out_and_leaves_a_placeholder(graph, settings, capsys):
-    (number,) = graph.say("The walrus dumped this. " * 40)
+    (number,) = graph.say("The walrus dumped this. " * 40, message_id="m")
     node = graph.sum_up("a dump", [number])
     before = Record.objects.get(store=graph.store, number=number)
     RecordNode.objects.create(store=graph.store, record=before, index=0, start=0, end=5)
@@ -212,6 +212,8 @@ def test_externalising_moves_a_text_out_and_leaves_a_placeholder(graph, settings
     shown = items(graph.ask(node_ids=[node]))
     assert [item["content_source"] for item in shown[1:]] == ["externalized_payload", "transcript_content"]
     assert shown[1]["quote_chars_before_provenance_cap"] == len(before.content)
+    # What was moved out and is sent again is still the same message.
+    assert graph.say("The walrus dumped this. " * 40, message_id="m") == [number]
     found = graph.post("recall", {"query": "walrus dumped"})["results"]
     assert f"mem:{number}" not in [row["ref"] for row in found]
 
