@@ -26,6 +26,7 @@ FORMAT = "memoryconsole/1"
 # What a file does not hold: said in its header, so that nobody takes it for a backup of the installation.
 EXCLUDED = (
     "deleted rows",
+    "payloads",
     "search index",
     "vectors",
     "nodes",
