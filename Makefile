@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 TESTS := -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-peer lint format lock clean distclean base dev
+.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-expand bench-peer lint format lock clean distclean base dev
 
 help:
 	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
@@ -19,7 +19,8 @@ help:
 	@echo 'make test-all         the tests with those marked slow (pictures of every page go to build/screenshots)'
 	@echo 'make contracts        the contract scenarios (MEMORYCONSOLE_CONTRACTS=<folder>: those of another folder)'
 	@echo 'make evaluate-locomo  retrieval quality on conversations in LoCoMo form (DATA=<file>)'
-	@echo 'make bench            latency and ingest figures'
+	@echo 'make bench            latency and ingest figures, and what its trace costs an answer'
+	@echo 'make bench-expand     expand-query over a session of 100,000 messages'
 	@echo 'make bench-peer       side by side with the cpersona package, in an environment of its own (docs/peer.md)'
 	@echo 'make lint             style, types, missing migrations'
 	@echo 'make format           lay out the code'
@@ -47,6 +48,9 @@ evaluate-locomo: dev
 
 bench: dev
 	@$(PY) -m tests.benchmarks.bench $(ARGS)
+
+bench-expand: dev
+	@$(PY) -m tests.benchmarks.expand $(ARGS)
 
 bench-peer: dev
 	@$(PY) -m tests.benchmarks.peer $(ARGS)

@@ -71,6 +71,13 @@ def endpoint(value: str) -> str:
     return value
 
 
+def secret(value: str) -> str:
+    """Read what goes into one HTTP header. A line's end that came along would be refused there, and shown in a log."""
+    if not all("!" <= character <= "~" for character in value):
+        raise ValueError("expected printable ASCII without spaces or line ends")
+    return value
+
+
 def broker(value: str) -> str:
     """Read a broker's address: one of the schemes that work is sent over, with a port that is a number."""
     parts = urlsplit(value)
@@ -142,7 +149,7 @@ VARIABLES = (
         "an OpenAI-compatible endpoint's base; unset: no synthesis",
     ),
     Variable("MEMORYCONSOLE_SYNTHESIS_MODEL", text, "default", "the model asked for there"),
-    Variable("MEMORYCONSOLE_SYNTHESIS_KEY", text, None, "the key sent there, and shown nowhere"),
+    Variable("MEMORYCONSOLE_SYNTHESIS_KEY", secret, None, "the key sent there, and shown nowhere"),
     Variable(
         "MEMORYCONSOLE_SYNTHESIS_SECONDS", whole(1, 600), 30, "seconds a synthesis may take, all in all"
     ),

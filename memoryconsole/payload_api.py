@@ -22,7 +22,7 @@ class PayloadIn(StrictSerializer):
     """One payload. `ref` left out: one is made. Another session's rows do not show it."""
 
     content = Text(max_length=MAX_PAYLOAD_CHARS)
-    session_id = Text(max_length=MAX_SESSION_ID_CHARS, validators=[not_blank])
+    session_id = Text(max_length=MAX_SESSION_ID_CHARS, allow_blank=False, validators=[not_blank])
     ref = Text(default="", max_length=MAX_REF_CHARS)
     kind = Text(default="tool_result", max_length=64, allow_blank=False)
     role = Text(default="", max_length=64)

@@ -147,7 +147,8 @@ def read_node(
         [nominated.session, store.pk, key, offset, most],
     )
     order = [("ep" if is_child else "mem", found) for found, is_child in rows if found is not None]
-    sources = {number: [None] * offset + [found for found, _ in rows]}
+    # An offset may lie far beyond the last source: places are made up only where one follows.
+    sources = {number: [None] * offset + [found for found, _ in rows] if rows else []}
     texts = Texts(store, nominated.session, [("ep", number), *order], sources, hydrate=False)
     return texts.nodes[number], Lineage(nodes=texts.nodes, messages=texts.messages), texts
 

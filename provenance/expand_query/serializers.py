@@ -53,8 +53,8 @@ class ExpandQueryIn(_ContractSerializer):
         "output": "output must be one of: answer, evidence",
     }
 
-    session_id = Text(max_length=MAX_SESSION_ID_CHARS, validators=[not_blank])
-    prompt = Text(max_length=MAX_PROMPT_CHARS, validators=[not_blank])
+    session_id = Text(max_length=MAX_SESSION_ID_CHARS, allow_blank=False, validators=[not_blank])
+    prompt = Text(max_length=MAX_PROMPT_CHARS, allow_blank=False, validators=[not_blank])
     query = Text(max_length=MAX_PROMPT_CHARS, default="", allow_null=True)
     node_ids = Items(child=Whole(), default=list, max_length=MAX_NODE_IDS, allow_null=True)
     max_results = Whole(default=5, min_value=1, max_value=MAX_RESULTS)
@@ -77,7 +77,7 @@ class ExpandQueryIn(_ContractSerializer):
 class ExpandIn(_ContractSerializer):
     """`POST /stores/{store}/expand`: exactly one locator, as an answer's `expand_args` have it."""
 
-    session_id = Text(max_length=MAX_SESSION_ID_CHARS, validators=[not_blank])
+    session_id = Text(max_length=MAX_SESSION_ID_CHARS, allow_blank=False, validators=[not_blank])
     node_id = Whole(required=False)
     externalized_ref = Text(required=False, max_length=MAX_REF_CHARS, allow_blank=False)
     store_id = Whole(required=False)

@@ -130,6 +130,15 @@ def test_every_cursor_is_taken_as_it_is(graph):
             assert found["context_truncated"] is bool(found["context_pagination"])
 
 
+@pytest.mark.parametrize("offset", [3, 4, 1_000, 2**31 - 1])
+def test_a_page_beyond_the_last_source_is_empty_whatever_its_offset(graph, offset):
+    node = graph.sum_up("three", graph.say("a", "b", "c"))
+    page = graph.expand(node_id=node, source_offset=offset)
+    assert (page["summary"], page["expanded"]) == ("three", [])
+    told = page["pagination"]
+    assert (told["has_more"], told["remaining_sources"], told["total_sources"]) == (False, 0, 3)
+
+
 def test_paging_by_cursors_reads_everything_once(graph):
     texts = [f"row {n}: " + "word " * 30 for n in range(7)]
     node = graph.sum_up("seven", graph.say(*texts))
@@ -195,6 +204,8 @@ def test_payloads_are_immutable_and_records_name_only_those_that_are(graph):
     assert unknown["errors"] == [
         {"pointer": "/records/0/payload", "code": "unknown", "message": "No such payload."}
     ]
+    nobody = graph.post("payloads", {"payloads": [{"content": "y", "session_id": ""}]}, 400)
+    assert nobody["errors"][0]["pointer"] == "/payloads/0/session_id"
     assert not Record.objects.filter(store=graph.store).exists()
 
 
@@ -282,6 +293,9 @@ def test_a_wide_graph_and_a_cycle_end(graph):
         ({"node_ids": 7}, "node_ids must contain only integers"),
         ({"query": "   "}, "Provide either query or node_ids"),
         ({"query": None}, "Provide either query or node_ids"),
+        ({"query": "x", "prompt": ""}, "prompt is required"),
+        ({"query": "x", "prompt": " \n"}, "prompt is required"),
+        ({"query": "x", "session_id": ""}, "session_id: This field may not be blank."),
         ({"query": "x", "extra": 1}, "extra: No such member."),
     ],
 )
@@ -296,6 +310,7 @@ def test_what_is_wrong_is_said_in_the_contracts_words(graph, body, sentence):
     [
         {}, {"node_id": 1, "store_id": 1}, {"store_id": 1, "source_offset": 1}, {"store_id": "1"}, {"store_id": True},
         {"node_id": 1, "max_tokens": 0}, {"externalized_ref": ""}, {"node_id": 1, "content_offset": -1},
+        {"node_id": 1, "session_id": ""},
     ],
 )  # fmt: skip
 def test_an_expansion_names_one_locator_and_sane_bounds(graph, body):

@@ -112,7 +112,7 @@ def measure(server: str, size: int, clients: int) -> dict[str, Any]:
                 asks = [(f"{store}/{name}", body | {"query": question}) for question in questions]
                 row[name] = timed(asks, lambda ask: api.post(ask[0], json=ask[1]))
             row["audit"] = audit_cost(api, store, questions)
-            row["stages_p50_ms"] = stages(serving)
+            row["stages_p50_ms"] = stages(serving, "reconstruct")
             row["healthz"] = timed(range(QUESTIONS), lambda _: api.get(f"{serving.base_url}/healthz"))
             row["write_one"] = timed(
                 range(WRITES),
@@ -185,11 +185,12 @@ def audit_cost(api: httpx.Client, store: str, questions: list[str]) -> dict[str,
     }
 
 
-def stages(serving: Served) -> dict[str, float]:
-    """Where the time of a reconstruct went, by its traces: the median of each stage, and of the whole."""
+def stages(serving: Served, operation: str) -> dict[str, float]:
+    """Where an operation's time went, by its traces: the median of each stage, and of the whole."""
     with psycopg.connect(serving.database_url) as connection:
         rows = connection.execute(
-            "SELECT stages, duration_us FROM mc_trace WHERE operation = 'reconstruct' AND outcome <> 'refused'"
+            "SELECT stages, duration_us FROM mc_trace WHERE operation = %s AND outcome <> 'refused'",
+            [operation],
         ).fetchall()
     names = dict.fromkeys(name for kept, _ in rows for name, _ in kept)
     found = {name: [spent for kept, _ in rows for each, spent in kept if each == name] for name in names}

@@ -39,5 +39,12 @@ def test_brokers_that_work_is_sent_over(url):
     assert read_environment({"CELERY_BROKER_URL": url})["CELERY_BROKER_URL"] == url
 
 
+@pytest.mark.parametrize("key", ["sk-secret\n", "sk secret", "sk-secr\u00e9t", "sk\r\nX-More: 1"])
+def test_a_key_that_no_header_takes_is_refused_and_not_shown(key):
+    with pytest.raises(EnvironmentFault, match="MEMORYCONSOLE_SYNTHESIS_KEY") as fault:
+        read_environment({"MEMORYCONSOLE_SYNTHESIS_KEY": key})
+    assert "sk" not in str(fault.value)
+
+
 def test_an_empty_value_is_unset():
     assert read_environment({"MEMORYCONSOLE_POOL_SIZE": ""})["MEMORYCONSOLE_POOL_SIZE"] == 8
