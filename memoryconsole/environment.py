@@ -68,6 +68,7 @@ def endpoint(value: str) -> str:
         raise ValueError("holds more than a host and a path")
     if parts.port == 0:  # asking for it raises ValueError when it is no number
         raise ValueError("names no port")
+    parts.hostname.encode("idna")  # raises UnicodeError, a ValueError, for a name that nothing could look up
     return value
 
 

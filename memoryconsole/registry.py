@@ -38,6 +38,12 @@ class Replayed(NamedTuple):
     told: dict[str, Any]
 
 
+def query_of(request: Mapping[str, Any]) -> str | None:
+    """The words of a request that has them in `query`; a refused one may hold anything there."""
+    query = request.get("query")
+    return query if isinstance(query, str) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """A read contract, as the audit layer, the console and MCP see it.
@@ -47,7 +53,8 @@ class Operation:
     over what the trace holds (raises NotReplayable). `why`: (store, trace, ref) to the bound that kept the row out.
     `ranked`: the refs of a trace's answer, best first. `story`: (trace that was not refused, how many rows of each
     list) to what the template `traces/story_<name>.html` tells of it: only the floor that wrote `seen` and `told` can
-    read them.
+    read them. `question`: a kept request to the words it asked with, None where it has none; `unasked`: what lists
+    say in their place, where the operation takes no words.
     """
 
     name: str
@@ -58,6 +65,8 @@ class Operation:
     why: Callable[[Store, Trace, str], dict[str, Any]]
     ranked: Callable[[Trace], list[str]]
     story: Callable[[Trace, int], dict[str, Any]]
+    question: Callable[[Mapping[str, Any]], str | None] = query_of
+    unasked: str = ""
 
 
 _operations: dict[str, Operation] = {}

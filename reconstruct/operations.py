@@ -95,5 +95,6 @@ OPERATIONS = (
         why=_why_contents,
         ranked=_ranked_contents,
         story=story.of_contents,
+        unasked="texts read by ref",
     ),
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconstruct.core.policy import MAX_HOPS_CEILING
+from reconstruct.serializers import MAX_TOP_K
 
 Values = Mapping[str, Any]
 
@@ -88,4 +89,12 @@ def _note(name: str, value: int, applied: int, ceiling: int | None) -> str:
         return f"raised from {value:,}"
     if name == "max_hops":
         return f"at most {MAX_HOPS_CEILING}"
+    if name == "top_k":
+        return _most_candidates(applied, ceiling)
     return "" if ceiling is None else f"at most {ceiling:,}"
+
+
+def _most_candidates(applied: int, ceiling: int | None) -> str:
+    """What a question may name: the smaller of what a call takes and what the store allows. A setting may go beyond."""
+    most = MAX_TOP_K if ceiling is None else min(MAX_TOP_K, ceiling)
+    return f"at most {most:,}" if applied <= most else f"a question may name {most:,} at most"

@@ -19,7 +19,7 @@ SHORTFALLS = {
     " comes near its meaning.",
     "below_quality_threshold": "No stored row was strong enough to be an answer; only rows that hold some word of the"
     " question were left, and they fill no more items than these.",
-    "exhausted_candidates": "There is no more to show: what the search found makes fewer items than were asked for.",
+    "exhausted_candidates": "What the search brought makes fewer items than were asked for.",
     "budget_exhausted": "The budget ended the answer: the next item's quote did not fit into it.",
 }
 
@@ -151,7 +151,7 @@ def _asked(body: Body, name: str, unit: str) -> str:
 def _bounds(bounds: Body) -> Iterable[Admission]:
     if "effective_top_k" in bounds:
         yield Admission(
-            f"You asked for {bounds['top_k']:,} candidates; {bounds['effective_top_k']:,} are looked at, at most.",
+            f"{bounds['top_k']:,} candidates were to come; this store lets {bounds['effective_top_k']:,} come.",
             "warn",
         )
     omitted, reached = bounds.get("omitted", ()), bounds.get("reached", ())
@@ -166,12 +166,13 @@ def _bounds(bounds: Body) -> Iterable[Admission]:
             "warn",
         )
     if "top_k" in reached:
+        allowed = bounds.get("effective_top_k", bounds["top_k"])
         yield Admission(
-            f"The search stopped at its {bounds['top_k']:,} best rows; weaker ones were not looked at."
+            f"As many rows came as top_k allows ({allowed:,}); whether more lay beyond them, only the trace can tell."
         )
     if "max_evidence" in reached:
         yield Admission(
-            f"Some entity is mentioned by more records than were read (max_evidence, {bounds['max_evidence']:,})."
+            f"Some entity is mentioned by more rows than were taken in (max_evidence, {bounds['max_evidence']:,})."
         )
 
 

@@ -47,7 +47,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Indexing:
-    """How far the index is: texts that can be found, and those of them found by words alone so far."""
+    """How far the index is: texts that can be found, and those of them found by words alone so far.
+
+    Summaries of summaries are none of them: they are looked for inside their session, and never get a vector.
+    """
 
     entries: int
     without_vector: int
@@ -95,7 +98,7 @@ def _model() -> tuple[embedding.Embedder | None, str]:
 
 
 def _indexing(store: Store, running: embedding.Embedder | None, failure: str) -> Indexing:
-    entries = IndexEntry.objects.filter(store=store).count()
+    entries = IndexEntry.objects.filter(store=store, graph=False).count()
     vectors = EntryVector.objects.filter(store=store, space=store.active_space_id).count()
     advisory = None
     if failure:

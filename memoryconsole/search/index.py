@@ -125,7 +125,9 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
         return None
     space = space_of(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
-    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, graph=False, pk__gt=after).order_by("pk")
+    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, graph=False, pk__gt=after).order_by(
+        "pk"
+    )
     entries, more = _step(missing, limit)
     made = embedded(model, [_text(_row(entry)) for entry in entries])
     _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
@@ -214,7 +216,9 @@ def _behind(store: Store, model: embedding.Embedder | None, first: int) -> bool:
         space__name=model.name,
         space__fingerprint=model.fingerprint,
     )
-    before = IndexEntry.objects.filter(store=store, graph=False, pk__lt=first).order_by("-stored_at", "-number")
+    before = IndexEntry.objects.filter(store=store, graph=False, pk__lt=first).order_by(
+        "-stored_at", "-number"
+    )
     return before.annotate(done=Exists(vectors)).values_list("done", flat=True).first() is False
 
 

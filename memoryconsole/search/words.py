@@ -57,7 +57,9 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     cues = [_cue(store, term, ground.language) for term in cue_terms]
     keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
     common = _common(store, ground, keys) if ground.total > MAX_ROWS else {}
-    look = partial(read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES)
+    look = partial(
+        read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES
+    )
     found, whole = look(_wanted(keys, common))
     if not whole:
         common = common or _common(store, ground, keys)

@@ -70,14 +70,13 @@ def listed(actor: Actor, store: Store, filters: Mapping[str, Any]) -> "QuerySet[
 
 def summary_of(trace: Trace) -> dict[str, Any]:
     """A trace as lists show it. The caller has its user and token joined in."""
-    query = trace.request.get("query")
     return {
         "id": str(trace.pk),
         "operation": trace.operation,
         "outcome": trace.outcome,
         "reason": trace.reason,
         "degraded": trace.degraded,
-        "query": query if isinstance(query, str) else None,
+        "query": registry.operation(trace.operation).question(trace.request),
         "asked_at": write_stamp(trace.asked_at),
         "duration_us": trace.duration_us,
         "actor": trace.user.username if trace.user else None,

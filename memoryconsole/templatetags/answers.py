@@ -13,6 +13,9 @@ from memoryconsole.pages.marks import Asked, spans
 
 register = template.Library()
 
+# The units of a verdict that are shares of a whole.
+_SHARES = ("coverage", "cosine")
+
 
 @register.simple_tag
 def marked(text: str, asked: Asked | None) -> SafeString | str:
@@ -68,13 +71,15 @@ def sentence(context: template.Context, text: str, live: str = "") -> SafeString
 
 @register.filter
 def figure(value: int, unit: str | None) -> str:
-    """A number of a verdict without its unit; shares are kept in 1/10,000."""
-    return saying.share(value) if unit in ("coverage", "cosine") else f"{value:,}"
+    """A number of a verdict without its unit. Shares are kept in 1/10,000, and written as the sentences write them."""
+    return f"{value / 100:.2f} %" if unit in _SHARES else f"{value:,}"
 
 
 @register.filter
 def amount(value: int, unit: str | None) -> str:
-    """A number of a verdict with its unit."""
+    """A number of a verdict with its unit; what lies between two shares is in points of a percentage."""
+    if unit in _SHARES:
+        return f"{value / 100:.2f} points of {unit}"
     name = unit or ""
     return f"{figure(value, unit)} {name.removesuffix('s') if value == 1 else name}".strip()
 

@@ -2,12 +2,15 @@
 
 import json
 import unicodedata
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from memoryconsole import registry
 from memoryconsole.pages import graphemes
 from memoryconsole.times import read_stamp, write_stamp
 
@@ -68,6 +71,18 @@ def brief(text: str) -> str:
     text = text.strip()
     start = graphemes.cut(text, BRIEF_CHARS)
     return text if start == text else start + "…"
+
+
+@register.filter
+def question(summary: Mapping[str, Any]) -> str:
+    """What a trace, as lists show it, was asked: the beginning of its words, or why there are none."""
+    query = summary["query"]
+    if query:
+        return brief(query)
+    if query == "":
+        return "(no words: the latest)"
+    unasked = registry.operation(summary["operation"]).unasked
+    return f"({unasked or 'the question was not kept'})"
 
 
 @register.filter

@@ -1,5 +1,6 @@
 """What this floor offers to the audit layer, the console and MCP: expand-query and expand, by name."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from memoryconsole.models import Store, Trace
@@ -33,6 +34,12 @@ def _replay_expand(store: Store, trace: Trace) -> Replayed:
     return services.replay_expand(store, trace, _expand_ask(trace.request))
 
 
+def _question(request: Mapping[str, Any]) -> str | None:
+    """What was searched for; with ids, what was to be answered. A refused request may hold anything."""
+    words = [each for each in (request.get("query"), request.get("prompt")) if isinstance(each, str)]
+    return next((each for each in words if each.strip()), None)
+
+
 OPERATIONS = (
     Operation(
         name="expand_query",
@@ -43,6 +50,7 @@ OPERATIONS = (
         why=why.of_query,
         ranked=why.shown,
         story=story.of_query,
+        question=_question,
     ),
     Operation(
         name="expand",
@@ -53,5 +61,6 @@ OPERATIONS = (
         why=why.of_page,
         ranked=why.opened,
         story=story.of_page,
+        unasked="a locator followed",
     ),
 )

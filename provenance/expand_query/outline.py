@@ -1,25 +1,45 @@
 """How an answer of this contract is written down: refs, digests, spans and numbers, never a text."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memoryconsole.models.traces import row_key
 from provenance.expand_query.core import Context
-from provenance.expand_query.core.blocks import Block, ChildrenBlock, Message, SummaryBlock
+from provenance.expand_query.core.blocks import Block, ChildrenBlock, GraphPagination, Message, SummaryBlock
 from provenance.expand_query.lineage import Reading
 
 Json = dict[str, Any]
 
 
-def seen(reading: Reading) -> Json:
-    """What an answer was made of: the selected summaries, the search's hits, and every text that was read for it."""
+def seen(reading: Reading, context: Context) -> Json:
+    """What an answer was made of: the selected summaries, the search's hits, and every text that was read for it.
+
+    `next`: the sources at which a listing stopped before it read them. Cursors point at them because they are there.
+    """
     return {
         "session_id": reading.session_id,
         "selected": list(reading.selected),
         "hits": [hit.number for hit in reading.hits],
         "digests": {ref: digest.hex()[:16] for ref, digest in reading.digests.items()},
+        "next": list(dict.fromkeys(_next_refs(reading, context))),
     }
+
+
+def _next_refs(reading: Reading, context: Context) -> Iterator[str]:
+    for block in (*context.blocks, *context.dropped):
+        if isinstance(block, SummaryBlock) or block.node_id is None:
+            continue
+        pages = block.pagination
+        if isinstance(pages, GraphPagination) and pages.has_more:
+            kind = "ep" if isinstance(block, ChildrenBlock) else "mem"
+            yield from source_at(kind, reading.texts.sources.get(block.node_id, ()), pages.next_source_offset)
+
+
+def source_at(kind: str, listed: Sequence[int | None], place: int) -> list[str]:
+    """The ref of the source at a place; none at a gap, and beyond what was listed."""
+    number = listed[place] if place < len(listed) else None
+    return [] if number is None else [f"{kind}:{number}"]
 
 
 def of_query(reading: Reading, context: Context, synthesis: Json) -> Json:
@@ -39,7 +59,9 @@ def answered(text: str) -> Json:
 
 
 def _block(block: Block) -> Json:
-    """`shown`: [ref, first code point, code points shown, of how many] of each entry."""
+    """`shown`: [ref, first code point, code points shown, whether more follows] of each entry, and the ref of the
+    payload where its text was shown in the row's stead.
+    """
     if isinstance(block, SummaryBlock):
         shown = [[f"ep:{block.node_id}", 0, len(block.summary), block.summary_truncated]]
         return {"type": "summary", "node": block.node_id, "depth": 0, "shown": shown, "more": False}
@@ -77,7 +99,9 @@ def quoted(blocks: Iterable[Block]) -> list[int]:
 
 
 def of_page(body: Json) -> Json:
-    """What an expansion showed, without its texts."""
+    """What an expansion showed, without its texts. `spans`: [first code point, code points shown] of each of `shown`,
+    behind those of the summary itself.
+    """
     kept = (
         "node_id",
         "store_id",
@@ -86,10 +110,19 @@ def of_page(body: Json) -> Json:
         "content_offset",
         "content_returned_chars",
     )
+    own = [body] if "node_id" in body else []
     told = {name: body[name] for name in (*kept, "has_more", "pagination") if name in body}
     return told | {
         "shown": [
             f"mem:{each['store_id']}" if "store_id" in each else f"ep:{each['node_id']}"
             for each in body.get("expanded", ())
-        ]
+        ],
+        "spans": [_span(each) for each in (*own, *body.get("expanded", ()))],
     }
+
+
+def _span(entry: Json) -> list[int]:
+    """A summary is shown from its start, and a row from its offset on."""
+    if "content" in entry:
+        return [entry["content_offset"], entry["content_returned_chars"]]
+    return [0, len(entry["summary"])]

@@ -139,7 +139,7 @@ def replay_query(store: Store, trace: Trace, ask: QueryAsk) -> Replayed:
             found = _collected(reading, ask)
         except KeyError:
             raise NotReplayable("forgotten") from None
-        _check(store, seen["digests"], reading.digests)
+        _check(store, seen, reading.digests)
     made = Synthesis(**trace.told["synthesis"])
     body = _respond(ask, found, made)
     told = outline.of_query(reading, found.context, _kept(made))
@@ -150,11 +150,14 @@ def replay_query(store: Store, trace: Trace, ask: QueryAsk) -> Replayed:
     return Replayed(body, told)
 
 
-def _check(store: Store, then: Mapping[str, str], now: Mapping[str, bytes]) -> None:
-    """Raises NotReplayable when a text that the trace names is gone, or is another."""
+def _check(store: Store, seen: Json, now: Mapping[str, bytes]) -> None:
+    """Raises NotReplayable when a row or a text that the trace names is gone, or a text is another."""
+    then: Mapping[str, str] = seen["digests"]
     missing = then.keys() - now.keys()
     rows = {ref for ref in missing if not ref.startswith("payload:")}
-    if rows - lineage.live_refs(store, rows) or missing - rows:
+    # Traces of before this was kept name no next source.
+    unread = rows | set(seen.get("next", ())) - now.keys()
+    if unread - lineage.live_refs(store, unread) or missing - rows:
         raise NotReplayable("forgotten")
     if any(now[ref].hex()[:16] != digest for ref, digest in then.items() if ref in now):
         raise NotReplayable("changed")
@@ -289,7 +292,7 @@ def _told(
         reason=made.reason if made.status == "failed" or not found.matched else "",
         asked_at=at,
         policy={"settings": budget, "synthesizer": made.model or None},
-        seen=outline.seen(reading),
+        seen=outline.seen(reading, found.context),
         told=outline.of_query(reading, found.context, _kept(made)) | outline.answered(made.text),
         quoted=outline.quoted(found.context.blocks),
         unreplayed=("answer",) if made.status == "completed" else (),
@@ -303,13 +306,13 @@ def expand(store: Store, ask: ExpandAsk, laps: Laps | None = None) -> Told:
     """
     laps = laps or Laps()
     with snapshot() as at:
-        body, digests, quoted = _opened(store, ask)
+        body, digests, quoted, following = _opened(store, ask)
     laps.lap("expand")
     return Told(
         body=body,
         outcome=Outcome.ANSWERED,
         asked_at=at,
-        seen={"digests": {ref: digest.hex()[:16] for ref, digest in digests.items()}},
+        seen={"digests": {ref: digest.hex()[:16] for ref, digest in digests.items()}, "next": following},
         told=outline.of_page(body),
         quoted=quoted,
     )
@@ -319,15 +322,19 @@ def replay_expand(store: Store, trace: Trace, ask: ExpandAsk) -> Replayed:
     """The same page of the same texts. Raises NotReplayable."""
     with snapshot():
         try:
-            body, digests, _ = _opened(store, ask)
+            body, digests, _, _ = _opened(store, ask)
         except NotFound:
             raise NotReplayable("forgotten") from None
-        _check(store, trace.seen["digests"], digests)
+        _check(store, trace.seen, digests)
     return Replayed(body, outline.of_page(body))
 
 
-def _opened(store: Store, ask: ExpandAsk) -> tuple[Json, dict[str, bytes], list[int]]:
-    """(the page, the digests of its texts, the rows in it). Call inside the snapshot."""
+_Opened = tuple[Json, dict[str, bytes], list[int], list[str]]
+"""(a page, the digests of its texts, the rows in it, the ref of the source that its cursor points at, if any)."""
+
+
+def _opened(store: Store, ask: ExpandAsk) -> _Opened:
+    """Call inside the snapshot."""
     numbers = () if ask.node_id is None else (ask.node_id,)
     chosen = lineage.select(store, ask.session_id, numbers)
     if chosen is None:
@@ -340,7 +347,7 @@ def _opened(store: Store, ask: ExpandAsk) -> tuple[Json, dict[str, bytes], list[
             raise NotFound(f"Message store_id {ask.store_id} not found")
         row, conversation_id, digest = read
         body = core.expand_message(row, conversation_id, ask.window, count_tokens)
-        return body, {f"mem:{ask.store_id}": digest}, [row_key("mem", ask.store_id)]
+        return body, {f"mem:{ask.store_id}": digest}, [row_key("mem", ask.store_id)], []
     opened = lineage.read_payload(store, chosen.session, ask.externalized_ref or "")
     if opened is None:
         raise NotFound(f"Externalized payload {ask.externalized_ref} not found in current session")
@@ -349,12 +356,11 @@ def _opened(store: Store, ask: ExpandAsk) -> tuple[Json, dict[str, bytes], list[
         core.expand_payload(payload, text, ask.window, count_tokens),
         {f"payload:{payload.ref}": digest},
         [],
+        [],
     )
 
 
-def _opened_node(
-    store: Store, ask: ExpandAsk, chosen: lineage.Nominated
-) -> tuple[Json, dict[str, bytes], list[int]]:
+def _opened_node(store: Store, ask: ExpandAsk, chosen: lineage.Nominated) -> _Opened:
     if not chosen.nodes:
         raise NotFound(f"Node {ask.node_id} not found in current session")
     most = ask.window.max_tokens + lineage.SPARE_TOKENS
@@ -365,4 +371,8 @@ def _opened_node(
     )
     body = core.expand_node(node, below, ask.window, count_tokens)
     rows = [ref.partition(":") for ref in texts.asked]
-    return body, texts.asked, [row_key(kind, int(number)) for kind, _, number in rows]
+    pages, kind = body["pagination"], "ep" if node.source_type == "nodes" else "mem"
+    following = (
+        outline.source_at(kind, node.sources, pages["next_source_offset"]) if pages["has_more"] else []
+    )
+    return body, texts.asked, [row_key(kind, int(number)) for kind, _, number in rows], following

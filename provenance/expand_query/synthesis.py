@@ -185,13 +185,20 @@ class _Call:
             connection.connect()
             self._hold(connection.sock)
             connection.request("POST", parts.path, self.body, headers)
-            response = connection.getresponse()
-            body = response.read(self.endpoint.max_bytes + 1)
+            response, body = self._received(connection)
         finally:
             connection.close()
         if len(body) > self.endpoint.max_bytes:
             raise SynthesisFailed("malformed_response", "the reply is too long")
         return response.status, body
+
+    def _received(self, connection: http.client.HTTPConnection) -> tuple[http.client.HTTPResponse, bytes]:
+        try:
+            response = connection.getresponse()
+            return response, response.read(self.endpoint.max_bytes + 1)
+        except ValueError:
+            # A chunk of fewer than no octets, for one: http.client has no fault of its own for it.
+            raise SynthesisFailed("provider_error", "the endpoint's reply is no HTTP") from None
 
     def _hold(self, opened: socket.socket) -> None:
         """Let the deadline end this socket. Raises TimeoutError when it has passed."""

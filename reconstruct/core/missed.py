@@ -66,7 +66,7 @@ def below_gate(ref: str, *, own: int, coverage: int, cosine: int | None, gate: T
         by=limit - value,
         unit=unit,
         sentence=f"{ref} stayed below the gate: it has {percent(value)} {share} and needed {percent(limit)},"
-        f" {percent(limit - value)} more.",
+        f" {(limit - value) / 100:.2f} points more.",
         where=where,
     )
 
@@ -101,8 +101,8 @@ def outscored(ref: str, score: int, last: int, top_k: int, admitted: int) -> Fin
         limit=last,
         by=last - score or None,
         unit="score",
-        sentence=f"{ref} was admitted by the gate, with {admitted - 1} others, of which {top_k} {'was' if top_k == 1 else 'were'} taken: its score"
-        f" is {score}, that of the last one {last}.",
+        sentence=f"{ref} was admitted by the gate, with {admitted - 1} others, of which {top_k}"
+        f" {'was' if top_k == 1 else 'were'} taken: its score is {score}, that of the last one {last}.",
         where={"admitted": admitted},
     )
 

@@ -15,6 +15,7 @@ from memoryconsole.services.payloads import externalise
 from provenance.expand_query import lineage
 from tests.api.expanding import Graph
 from tests.conftest import make_client, make_store
+from tests.pages.test_ask import words as read_words
 
 
 @pytest.fixture
@@ -382,6 +383,26 @@ def test_traces_hold_no_text_and_replay_to_the_same(graph, run_jobs):
     assert results == kept
 
 
+def test_a_cursor_on_a_deleted_source_is_not_replayed(graph):
+    leaves = [graph.sum_up(f"leaf {n}", graph.say(f"first {n}", f"second {n}")) for n in range(3)]
+    root = graph.sum_up("root", leaves, "nodes")
+    base = {"session_id": "s", "prompt": "p", "context_max_tokens": 1}
+    traces = [
+        trace_of(graph, "expand-query", base | {"node_ids": [leaves[0]]}),
+        trace_of(graph, "expand", {"session_id": "s", "node_id": leaves[1], "max_tokens": 2}),
+        trace_of(graph, "expand", {"session_id": "s", "node_id": root, "max_tokens": 4}),
+    ]
+    seen = [graph.api.get(f"/api/v1/traces/{trace}").json()["seen"] for trace in traces]
+    assert [each["next"] for each in seen] == [["mem:1"], ["mem:4"], [f"ep:{leaves[2]}"]]
+    url = f"/api/v1/stores/{graph.store.public_id}"
+    gone = ("records/mem:1", "records/mem:4", f"summaries/ep:{leaves[2]}")
+    for trace, path in zip(traces, gone, strict=True):
+        replay = f"/api/v1/traces/{trace}/replay"
+        assert graph.api.post(replay, {}, format="json").json() == {"same_core": True} | SAME
+        assert graph.api.delete(f"{url}/{path}").status_code in (200, 202, 204)
+        assert graph.api.post(replay, {}, format="json").json() == {"same_core": True} | FORGOTTEN
+
+
 def test_a_rewritten_text_is_not_replayed(graph):
     (row,) = graph.say("The walrus sleeps.")
     node = graph.sum_up("Animals.", [row])
@@ -422,6 +443,64 @@ def test_the_console_tells_the_story_of_both(graph, client, ada):
         page = client.get(f"/stores/{graph.store.public_id}/traces/{trace}")
         assert page.status_code == 200
         assert "<script>" not in page.content.decode()
+
+
+def _told(client, graph, trace):
+    return read_words(client.get(f"/stores/{graph.store.public_id}/traces/{trace}").content.decode())
+
+
+def test_the_story_shows_the_stretch_that_was_given_of_the_text_it_was_given_of(graph, client, ada):
+    ref = graph.keep("gauge rising " * 40)
+    text = "Dawn. " + "The walrus sleeps. " * 30 + "Dusk falls."
+    rows = graph.say(text) + graph.say("[gauge]", payload=ref)
+    leaf = graph.sum_up("Animals.", rows)
+    client.force_login(ada)
+    base = {"session_id": "s"}
+    context = trace_of(graph, "expand-query", base | {"prompt": "p", "node_ids": [leaf]})
+    node = trace_of(graph, "expand", base | {"node_id": leaf, "content_offset": 6})
+    row = trace_of(graph, "expand", base | {"store_id": rows[0], "content_offset": len(text) - 5})
+    payload = trace_of(graph, "expand", base | {"externalized_ref": ref, "content_offset": 515})
+    told = _told(client, graph, context)
+    assert f"mem:{rows[1]} the payload {ref} , characters 0 to 520" in told
+    assert "gauge rising gauge" in told
+    assert "[gauge]" not in told
+    told = _told(client, graph, node)
+    assert f"characters 6 to {len(text)} The walrus" in told
+    assert f"mem:{rows[1]} characters 0 to 7 [gauge]" in told
+    told = _told(client, graph, row)
+    assert f"characters {len(text) - 5} to {len(text)} alls." in told
+    assert "walrus" not in told
+    told = _told(client, graph, payload)
+    assert f"the payload {ref} , characters 515 to 520 sing" in told
+    assert "gauge" not in told
+    externalise(graph.store, rows[0], now=timezone.now())
+    for trace in (context, node, row):
+        assert _told(client, graph, trace).count("it is not the text it was") == 1
+    graph.api.delete(f"/api/v1/stores/{graph.store.public_id}/records/mem:{rows[1]}")
+    assert f"mem:{rows[1]} the payload {ref} , characters 0 to 520 forgotten" in _told(client, graph, context)
+    assert "forgotten: it was deleted since" in _told(client, graph, payload)
+    graph.api.delete(f"/api/v1/stores/{graph.store.public_id}/records/mem:{rows[0]}")
+    graph.api.delete(f"/api/v1/stores/{graph.store.public_id}/summaries/ep:{leaf}")
+    for trace, lines in ((context, 3), (node, 3), (row, 1)):
+        assert _told(client, graph, trace).count("forgotten: it was deleted since") == lines
+
+
+def test_the_console_says_what_was_asked(graph, client, ada):
+    leaf = graph.sum_up("Animals.", graph.say("The walrus sleeps."))
+    client.force_login(ada)
+    base = {"session_id": "s", "prompt": "Where is it asleep?"}
+    by_id = trace_of(graph, "expand-query", base | {"node_ids": [leaf]})
+    by_words = trace_of(graph, "expand-query", base | {"query": "walrus"})
+    opened = trace_of(graph, "expand", {"session_id": "s", "node_id": leaf})
+    asked = {by_id: "Where is it asleep?", by_words: "walrus", opened: "(a locator followed)"}
+    traces = f"/stores/{graph.store.public_id}/traces"
+    listed = client.get(traces).content.decode()
+    for trace, question in asked.items():
+        assert f">{question}<" in listed
+        assert f">{question}</h1>" in client.get(f"{traces}/{trace}").content.decode()
+        compared = client.get(f"{traces}/{trace}/compare?b={by_id}").content.decode()
+        assert f">{question}<" in compared
+    assert "not kept" not in listed
 
 
 def test_the_schema_states_the_boundary():

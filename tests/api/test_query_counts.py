@@ -120,7 +120,12 @@ def test_statements_per_route(name, api, store, say):
     fill(store, say, 6)
     call = routes(api, store)[name]
     if name.startswith("POST expand"):
-        summary = {"summary": "walrus logs", "session_id": "s0", "source_type": "messages", "source_ids": [1, 2, 6]}
+        summary = {
+            "summary": "walrus logs",
+            "session_id": "s0",
+            "source_type": "messages",
+            "source_ids": [1, 2, 6],
+        }
         api.post(url(store, "/summaries"), summary, format="json")
     if name in ("GET associations", "GET entities", "POST traverse"):
         routes(api, store)["POST associations again"]()

@@ -8,7 +8,7 @@ import pytest
 from provenance.expand_query.core import InvalidBlocks, Page, Payload, Window, estimate_tokens
 from provenance.expand_query.core.expansion import expand_message, expand_node, expand_payload
 from provenance.expand_query.core.pages import cut, page
-from provenance.expand_query.core.windows import candidates, hit_page, match_offset
+from provenance.expand_query.core.windows import CANDIDATES_MAX, candidates, hit_page, match_offset
 from tests.core.expand_builders import counted, leaf, lineage, parent, row
 
 
@@ -75,6 +75,14 @@ def test_paging_gets_on_and_shows_everything() -> None:
 )
 def test_what_is_looked_for_longest_first(query: str, wanted: list[str]) -> None:
     assert candidates(query) == sorted(wanted, key=len, reverse=True)
+
+
+def test_of_a_message_pasted_as_a_query_the_longest_parts_are_looked_for() -> None:
+    words = [f"w{number}" for number in range(5_000)]
+    looked_for = candidates(" ".join(words))
+    assert len(looked_for) == CANDIDATES_MAX
+    assert looked_for[0] == " ".join(words)
+    assert looked_for[1:] == words[1_000 : 1_000 + CANDIDATES_MAX - 1]
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,8 @@ def test_the_gate_names_the_threshold_that_came_nearest(
 ) -> None:
     found = missed.below_gate("mem:1", gate=gate, **measured)
     assert (found.unit, found.value, found.limit, found.by) == expected
+    if found.unit in ("coverage", "cosine"):
+        assert found.sentence.endswith(f", {expected[3] / 100:.2f} points more.")
 
 
 def test_the_verdict_is_the_way_that_came_nearest() -> None:

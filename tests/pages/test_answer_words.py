@@ -79,11 +79,11 @@ def test_nothing_found_by_a_degraded_search_is_never_a_plain_no():
             {"shortfall_reason": "budget_exhausted", "effective_budget": 4000, "used_budget": 3900},
             "3,900 of 4,000 characters are used",
         ),
-        ({"bounds": {"top_k": 100, "effective_top_k": 50}}, "You asked for 100 candidates; 50 are looked at"),
+        ({"bounds": {"top_k": 100, "effective_top_k": 50}}, "100 candidates were to come; this store lets 50 come"),
         ({"bounds": {"max_evidence": 40, "omitted": ["max_evidence"]}}, "than max_evidence (40) keeps"),
         ({"bounds": {"max_hops": 2, "omitted": ["max_hops"]}}, "further than max_hops (2)"),
-        ({"bounds": {"top_k": 20, "reached": ["top_k"]}}, "stopped at its 20 best rows"),
-        ({"bounds": {"max_evidence": 40, "reached": ["max_evidence"]}}, "more records than were read"),
+        ({"bounds": {"top_k": 20, "reached": ["top_k"]}}, "As many rows came as top_k allows (20)"),
+        ({"bounds": {"max_evidence": 40, "reached": ["max_evidence"]}}, "more rows than were taken in"),
         ({"reconstruction": {"excluded_without_provenance": 1}}, "1 row had no ref"),
         ({"quote_selection": "lexical_only"}, "chosen by words alone"),
     ],
@@ -189,6 +189,23 @@ def test_each_bound_says_whose_it_is():
     assert whose(request={"count": 2})["count"].whose == "this question"
     forced = whose(request={"count": 2}, store={"forced_count": 5})["count"]
     assert (forced.whose, forced.value, forced.asked) == ("forced by this store", 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "note"),
+    [
+        ({}, "at most 100"),
+        ({"library_max": 50}, "at most 50"),
+        ({"top_k": 300}, "a question may name 100 at most"),
+    ],
+)
+def test_candidates_are_bounded_by_what_a_call_takes_and_the_store_allows(settings, note):
+    assert whose(**settings)["top_k"].note == note
+
+
+def test_rows_that_came_are_those_that_were_let_come():
+    bounds = {"top_k": 100, "effective_top_k": 50, "reached": ["top_k"]}
+    assert "as top_k allows (50)" in words.admissions(body(bounds=bounds))[1].text
 
 
 def test_what_was_applied_beside_what_was_asked():

@@ -105,7 +105,7 @@ def test_an_item_says_what_it_is_and_why(ask, say):
     [
         ("walrus", {"count": "0"}, "No item was asked for"),
         ("zzyzx", {}, "Nothing stored here is evidence for this question"),
-        ("walrus", {"count": "9"}, "what the search found makes fewer items than were asked for"),
+        ("walrus", {"count": "9"}, "What the search brought makes fewer items than were asked for"),
         ("walrus", {"count": "3", "budget": "500"}, "The budget ended the answer"),
         ("an absent word beside pier", {"count": "5"}, "No row passed the gate"),
     ],

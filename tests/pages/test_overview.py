@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from memoryconsole import embedding, jobs
-from memoryconsole.models import Job, LostTraces, Role
+from memoryconsole.models import IndexEntry, Job, LostTraces, Role
 from memoryconsole.services import ingest
+from tests.api.expanding import Graph
 from tests.api.test_query_counts import chain
 
 
@@ -53,6 +54,15 @@ def test_texts_without_a_vector_are_counted_and_said(console, at, say, monkeypat
     page = shown(console, at)
     assert "3 texts can be found; 2 of them by words alone" in page
     assert "No embedding model is configured" in page
+
+
+def test_summaries_of_summaries_are_owed_no_vector(console, at, api, store, run_jobs):
+    graph = Graph(api, store)
+    graph.sum_up("Week of beasts.", [graph.sum_up("Animals.", graph.say("the walrus sleeps"))], "nodes")
+    run_jobs(store)
+    assert IndexEntry.objects.filter(store=store, graph=True).count() == 1
+    page = shown(console, at)
+    assert "2 texts can be found, by words and by meaning" in page
 
 
 def test_a_model_that_does_not_answer_is_a_fault(console, at, monkeypatch):

@@ -309,6 +309,10 @@ def test_why_a_row_is_in_or_out_is_a_sentence(asked, say, story):
     assert "not in the answer mem:2" in beyond
     assert "Bound beyond_count , missed by 1 item" in beyond
     assert "not in the answer mem:3" in gate
+    # One scale in the sentence and beside the bound; what is missing is no share of anything.
+    numbers = re.search(r"has ([\d.]+ %) .* needed ([\d.]+ %), ([\d.]+ points) more", gate)
+    assert f"missed by {numbers[3]} of" in gate
+    assert f"({numbers[1]}, the bound being {numbers[2]})" in gate
     assert "no_such_row" in story(trace, ref="mem:99")
 
 

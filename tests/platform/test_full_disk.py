@@ -41,7 +41,9 @@ def full(serving: Served) -> Iterator[None]:
         with psycopg.connect(serving.database_url, autocommit=True) as connection:
             place = folder / "data"
             place.mkdir(mode=0o700)
-            row = connection.execute("SELECT (pg_stat_file('PG_VERSION')).size, current_setting('data_directory')")
+            row = connection.execute(
+                "SELECT (pg_stat_file('PG_VERSION')).size, current_setting('data_directory')"
+            )
             data = Path(row.fetchone()[1])
             os.chown(place, data.stat().st_uid, data.stat().st_gid)
             connection.execute(f"CREATE TABLESPACE small LOCATION '{place}'")

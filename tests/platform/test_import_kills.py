@@ -86,7 +86,9 @@ def test_an_import_survives_its_processes(run: Run, environment: dict[str, str])
         kill_all(run.child("celery"))
         os.kill(run.child("gunicorn").pid, signal.SIGKILL)
         assert processes.wait_until(lambda: ready(url), 30), run.said
-    assert processes.wait_until(lambda: server.call("GET", f"/jobs/{job}")["state"] == "done", 90 + LINES // 100), run.said
+    assert processes.wait_until(
+        lambda: server.call("GET", f"/jobs/{job}")["state"] == "done", 90 + LINES // 100
+    ), run.said
 
     told = server.call("GET", f"/jobs/{job}")
     assert told["counts"] == {"created": LINES, "duplicate": 0, "bad": 0}

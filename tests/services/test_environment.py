@@ -18,6 +18,7 @@ from memoryconsole.environment import EnvironmentFault, read_environment
         ("MEMORYCONSOLE_DEBUG", "yes"),
         ("MEMORYCONSOLE_EMBEDDER", "gpt"),
         ("MEMORYCONSOLE_RECONSTRUCT_MAX_COUNT", "1.5"),
+        ("MEMORYCONSOLE_SYNTHESIS_URL", "http://a..b/v1"),
     ],
 )
 def test_a_wrong_value_is_named(name, value):

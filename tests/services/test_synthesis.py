@@ -143,6 +143,17 @@ def test_a_connection_that_is_dropped_is_the_providers_failure(server):
     assert reason(server) == "provider_error"
 
 
+def test_a_chunk_of_fewer_than_no_octets_is_the_providers_failure(server):
+    def behave(call):
+        call.send_response(200)
+        call.send_header("Transfer-Encoding", "chunked")
+        call.end_headers()
+        call.wfile.write(b"-5\r\nabc")
+
+    server.behave = behave
+    assert reason(server) == "provider_error"
+
+
 def test_a_reply_longer_than_allowed_is_not_read(server):
     server.behave = lambda call: call.reply(200, completion("x" * 20_000))
     assert reason(server) == "malformed_response"

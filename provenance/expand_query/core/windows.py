@@ -24,6 +24,11 @@ OPERATORS: Final = frozenset({"AND", "OR", "NOT", "NEAR"})
 PART_MIN_CHARS: Final = 2
 """Contract, section B.5: parts of a term have two characters or more."""
 
+CANDIDATES_MAX: Final = 256
+"""A guess: more than a question has words. A message pasted as a query has thousands, each of which costs a way through
+every hit; its longest say what it is about.
+"""
+
 _PHRASE: Final = re.compile(r'"([^"]*)"')
 _PART: Final = re.compile(r"\w+")
 
@@ -48,8 +53,10 @@ def match_offset(text: str, query: str) -> int | None:
 
 
 def candidates(query: str) -> list[str]:
-    """What to look for, longest first; of equal length, what the query names first. None of it twice."""
-    return sorted(dict.fromkeys(_candidates(query)), key=len, reverse=True)
+    """What to look for, longest first; of equal length, what the query names first. None of it twice, and the longest
+    ``CANDIDATES_MAX`` alone.
+    """
+    return sorted(dict.fromkeys(_candidates(query)), key=len, reverse=True)[:CANDIDATES_MAX]
 
 
 def _candidates(query: str) -> Iterator[str]:
