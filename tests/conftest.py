@@ -5,15 +5,19 @@ The cast: Ada makes stores and is their admin. Ben is a member where a test says
 Ada's stores exist.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test.utils import override_settings, setup_databases
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from memoryconsole import migrations
 from memoryconsole.celery import app as celery
 from memoryconsole.models import Membership, Role, Scope, Store, StoreCounter, Token, TokenGrant, User
 
@@ -25,11 +29,34 @@ def django_db_setup(
     django_db_blocker: Any,
     pytestconfig: pytest.Config,
 ) -> None:
-    """The test database, made once and kept: pytest-django's own fixture looks for marks that no test here carries."""
+    """The test database, made once and kept: pytest-django's own fixture looks for marks that no test here carries.
+
+    It is made anew when a migration it was made with has changed since.
+    """
     keep = pytestconfig.getvalue("reuse_db") and not pytestconfig.getvalue("create_db")
     with django_db_blocker.unblock():
+        keep = keep and made_with() == migrations_digest()
         # Nothing is serialized: a kept database grows with every run, and no test rolls back to its beginning.
         setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=[])
+        with connection.cursor() as cursor:
+            name = connection.ops.quote_name(connection.settings_dict["NAME"])
+            cursor.execute(f"COMMENT ON DATABASE {name} IS '{migrations_digest()}'")
+
+
+def migrations_digest() -> str:
+    files = sorted(Path(migrations.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def made_with() -> str | None:
+    """The digest of the migrations the kept test database was made with; None when there is none."""
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(
+            "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s",
+            [connection.creation._get_test_db_name()],
+        )
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 @pytest.fixture(scope="session", autouse=True)
