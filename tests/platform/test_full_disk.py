@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="mounting needs root"),
 ]
 
-MEGABYTES = 2
+MEGABYTES = 1
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def serving() -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def full(serving: Served) -> Iterator[None]:
-    """The trace table of the served database, on a file system of two megabytes."""
+    """The trace table of the served database, on a file system of its own."""
     folder = Path(tempfile.mkdtemp(prefix="traces-"))
     folder.chmod(0o755)
     mounted = subprocess.run(
@@ -68,9 +68,9 @@ def test_a_full_disk_under_the_traces_costs_audited_answers_alone(serving: Serve
         store = f"/stores/{api.post('/stores', json={'name': 'full'}).json()['id']}"
         records = [{"content": f"walrus {n}"} for n in range(60)]
         assert api.post(f"{store}/records", json={"records": records}).status_code == 201
-        statuses = [ask(api, store).status_code for _ in range(400)]
-        assert statuses[0] == 200
-        assert statuses[-1] == 503
+        assert ask(api, store).status_code == 200
+        # However small a trace is, the disk is full before so many of them.
+        assert any(ask(api, store).status_code == 503 for _ in range(MEGABYTES * 1000))
         refused = ask(api, store)
         assert refused.json()["code"] == "audit_unavailable"
         # Everything else goes on.
