@@ -49,11 +49,15 @@ class Operation:
     """A read contract, as the audit layer, the console and MCP see it.
 
     `core`: the version of the pure core that decides. `parse`: a JSON body to whatever `run` takes (raises
-    InvalidParameter). `run`: (store, parsed, settings for this call alone, stopwatch). `replay`: the core once more
-    over what the trace holds (raises NotReplayable). `why`: (store, trace, ref) to the bound that kept the row out.
-    `ranked`: the refs of a trace's answer, best first. `story`: (trace that was not refused, how many rows of each
-    list) to what the template `traces/story_<name>.html` tells of it: only the floor that wrote `seen` and `told` can
-    read them. `question`: a kept request to the words it asked with, None where it has none; `unasked`: what lists
+    InvalidParameter). `run`: (store, parsed, settings for this call alone, stopwatch).
+
+    What is asked about a trace that was answered: `replay`: (store, trace, parsed) to the core once more over what the
+    trace holds (raises NotReplayable). `why`: (store, trace, parsed, ref) to the bound that kept the row out. `ranked`:
+    the refs of its answer, best first. `story`: (trace, how many rows of each list) to what the template
+    `traces/story_<name>.html` tells of it: only the floor that wrote `seen` and `told` can read them. `refused`: `why`
+    for a trace that was refused: (trace, ref).
+
+    `question`: a kept request to the words it asked with, None where it has none; `unasked`: what lists
     say in their place, where the operation takes no words.
     """
 
@@ -61,8 +65,9 @@ class Operation:
     core: str
     parse: Callable[[Any], Any]
     run: Callable[[Store, Any, Policy, Laps], Told]
-    replay: Callable[[Store, Trace], Replayed]
-    why: Callable[[Store, Trace, str], dict[str, Any]]
+    replay: Callable[[Store, Trace, Any], Replayed]
+    why: Callable[[Store, Trace, Any, str], dict[str, Any]]
+    refused: Callable[[Trace, str], dict[str, Any]]
     ranked: Callable[[Trace], list[str]]
     story: Callable[[Trace, int], dict[str, Any]]
     question: Callable[[Mapping[str, Any]], str | None] = query_of

@@ -20,6 +20,7 @@ from memoryconsole.snapshot import snapshot
 from memoryconsole.traces import Laps, NotReplayable, Told
 from reconstruct.core import why
 from reconstruct.core.types import Ref
+from reconstruct.traces import check_digests
 
 MAX_REFS = 20
 # Characters a call answers (contract, section H): a row's text with what is said about the row. The first is always
@@ -86,18 +87,16 @@ def get_contents(store: Store, sent: Sequence[Any], laps: Laps) -> Told:
     )  # fmt: skip
 
 
-def replay_contents(store: Store, trace: Trace) -> Replayed:
+def replay_contents(store: Store, trace: Trace, refs: Sequence[Any]) -> Replayed:
     """What was served, read again at the very places. Raises NotReplayable when a row is gone."""
-    entries = [read_entry(each) for each in trace.request["refs"]]
+    entries = [read_entry(each) for each in refs]
     served = trace.told["entries"]
     digests: dict[str, str] = trace.seen["digests"]
     with snapshot():
         rows = _rows(store, {entry.ref for entry in entries if entry.ref is not None})
-    found = {str(ref): row.digest.hex()[:16] for ref, row in rows.items()}
-    if digests.keys() - found.keys():
+    if digests.keys() - {str(ref) for ref in rows}:
         raise NotReplayable("forgotten")
-    if any(found[ref] != digest for ref, digest in digests.items()):
-        raise NotReplayable("changed")
+    check_digests(digests, {ref: row.digest for ref, row in rows.items()})
     for ref, row in rows.items():
         if newer := trace.told["superseded_by"].get(str(ref)):
             row.about["superseded_by"] = newer
@@ -105,18 +104,17 @@ def replay_contents(store: Store, trace: Trace) -> Replayed:
 
 
 def served_refs(trace: Trace) -> list[str]:
-    """The refs whose texts a traced call served, in order, each once. None for a refusal."""
-    judged = trace.told.get("entries", [])
-    entries = [read_entry(each) for each in trace.request["refs"]] if judged else []
-    pairs = zip(entries, judged, strict=True)
+    """The refs whose texts a traced call served, in order, each once."""
+    entries = [read_entry(each) for each in trace.request["refs"]]
+    pairs = zip(entries, trace.told["entries"], strict=True)
     return list(dict.fromkeys(str(entry.ref) for entry, outcome in pairs if outcome["as"] == "served"))
 
 
-def why_contents(trace: Trace, ref: str) -> dict[str, Any]:
+def why_contents(_store: Store, trace: Trace, refs: Sequence[Any], ref: str) -> dict[str, Any]:
     """Why a row's text is in an answer of get_contents, or not. Of a ref that was sent twice, the entry that was
     served speaks; of several that were not, the first.
     """
-    entries = [read_entry(each) for each in trace.request["refs"]]
+    entries = [read_entry(each) for each in refs]
     pairs = zip(entries, trace.told["entries"], strict=True)
     outcomes = [outcome for entry, outcome in pairs if str(entry.ref) == ref]
     if not outcomes:

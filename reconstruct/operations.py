@@ -3,8 +3,7 @@
 from typing import Any
 
 from memoryconsole.models import Store, Trace
-from memoryconsole.models.traces import Outcome
-from memoryconsole.registry import Operation, Policy, Replayed
+from memoryconsole.registry import Operation, Policy
 from memoryconsole.traces import Laps, Told
 from reconstruct import contents, core, services, story, why
 from reconstruct.serializers import ContentsIn, RecallIn, ReconstructIn, recall_ask, reconstruct_ask
@@ -18,33 +17,12 @@ def _recall_ask(body: Any) -> services.RecallAsk:
     return recall_ask(RecallIn.read(body))
 
 
-def _replay_reconstruct(store: Store, trace: Trace) -> Replayed:
-    return services.replay_reconstruct(store, trace, _reconstruct_ask(trace.request))
-
-
-def _why_reconstruct(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
-    if trace.outcome == Outcome.REFUSED:
-        return why.of_refused(trace, ref)
-    return why.of_reconstruct(store, trace, _reconstruct_ask(trace.request), ref)
-
-
 def _ranked_reconstruct(trace: Trace) -> list[str]:
-    # A refusal has neither.
-    return [item["head"] for item in trace.told.get("items", [])[: trace.told.get("returned", 0)]]
-
-
-def _replay_recall(store: Store, trace: Trace) -> Replayed:
-    return services.replay_recall(store, trace, _recall_ask(trace.request))
-
-
-def _why_recall(store: Store, trace: Trace, ref: str) -> dict[str, Any]:
-    if trace.outcome == Outcome.REFUSED:
-        return why.of_refused(trace, ref)
-    return why.of_recall(store, trace, _recall_ask(trace.request), ref)
+    return [item["head"] for item in trace.told["items"][: trace.told["returned"]]]
 
 
 def _ranked_recall(trace: Trace) -> list[str]:
-    return list(trace.told.get("refs", []))
+    return list(trace.told["refs"])
 
 
 def _contents_refs(body: Any) -> list[Any]:
@@ -55,24 +33,15 @@ def _run_contents(store: Store, refs: list[Any], _call: Policy, laps: Laps) -> T
     return contents.get_contents(store, refs, laps)
 
 
-def _why_contents(_store: Store, trace: Trace, ref: str) -> dict[str, Any]:
-    if trace.outcome == Outcome.REFUSED:
-        return why.of_refused(trace, ref)
-    return contents.why_contents(trace, ref)
-
-
-def _ranked_contents(trace: Trace) -> list[str]:
-    return contents.served_refs(trace)
-
-
 OPERATIONS = (
     Operation(
         name="reconstruct",
         core=core.CORE,
         parse=_reconstruct_ask,
         run=services.reconstruct,
-        replay=_replay_reconstruct,
-        why=_why_reconstruct,
+        replay=services.replay_reconstruct,
+        why=why.of_reconstruct,
+        refused=why.of_refused,
         ranked=_ranked_reconstruct,
         story=story.of_reconstruct,
     ),
@@ -81,8 +50,9 @@ OPERATIONS = (
         core=core.CORE,
         parse=_recall_ask,
         run=services.recall,
-        replay=_replay_recall,
-        why=_why_recall,
+        replay=services.replay_recall,
+        why=why.of_recall,
+        refused=why.of_refused,
         ranked=_ranked_recall,
         story=story.of_recall,
     ),
@@ -92,8 +62,9 @@ OPERATIONS = (
         parse=_contents_refs,
         run=_run_contents,
         replay=contents.replay_contents,
-        why=_why_contents,
-        ranked=_ranked_contents,
+        why=contents.why_contents,
+        refused=why.of_refused,
+        ranked=contents.served_refs,
         story=story.of_contents,
         unasked="texts read by ref",
     ),

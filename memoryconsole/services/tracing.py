@@ -131,10 +131,11 @@ def replay(trace: Trace) -> dict[str, Any]:
 def _decided(trace: Trace) -> Replayed:
     if audit.NOT_KEPT in trace.request:
         raise NotReplayable("request_not_kept")
+    operation = registry.operation(trace.operation)
     if trace.outcome != Outcome.REFUSED:
-        return registry.operation(trace.operation).replay(trace.store, trace)
+        return operation.replay(trace.store, trace, operation.parse(trace.request))
     try:
-        registry.operation(trace.operation).parse(trace.request)
+        operation.parse(trace.request)
         check_policy(*(trace.policy.get(name, {}) for name in ("environment", "store", "call")))
     except ConsoleError as refusal:
         body = audit.refusal_body(refusal)
@@ -171,16 +172,13 @@ def rerun(trace: Trace, call: audit.Call) -> dict[str, Any]:
     if answered.trace is None:
         # Its id would lead nowhere.
         compared["b"]["id"] = None
-    ask = registry.operation(trace.operation).why
     went = compared["removed"][:MAX_EXPLAINED]
     came = compared["added"][:MAX_EXPLAINED]
     return {
         "trace": None if answered.trace is None else str(answered.trace),
         "compared": compared,
-        "why_removed": [ask(trace.store, answered.row, ref) for ref in went],
-        "why_added": [ask(trace.store, trace, ref) for ref in came]
-        if trace.outcome != Outcome.REFUSED
-        else [],
+        "why_removed": [why(answered.row, ref) for ref in went],
+        "why_added": [why(trace, ref) for ref in came] if trace.outcome != Outcome.REFUSED else [],
     }
 
 
@@ -193,7 +191,7 @@ def compare(a: Trace, b: Trace) -> dict[str, Any]:
     if a.store_id != b.store_id:
         message = "Refs of two stores say nothing about each other."
         raise InvalidParameter(message, errors=[Fault("?b", "contradiction", message)])
-    ranked = [registry.operation(each.operation).ranked(each) for each in (a, b)]
+    ranked = [_ranked(each) for each in (a, b)]
     places = [{ref: place for place, ref in enumerate(refs, start=1)} for refs in ranked]
     refs = list(dict.fromkeys([*ranked[0], *ranked[1]]))
     return {
@@ -212,9 +210,19 @@ def compare(a: Trace, b: Trace) -> dict[str, Any]:
     }
 
 
+def _ranked(trace: Trace) -> list[str]:
+    """The refs of a trace's answer, best first; none of a refusal."""
+    if trace.outcome == Outcome.REFUSED:
+        return []
+    return registry.operation(trace.operation).ranked(trace)
+
+
 def why(trace: Trace, ref: str) -> dict[str, Any]:
     """Why the row of a ref is in a trace's answer, or which bound kept it out and by how much."""
-    return registry.operation(trace.operation).why(trace.store, trace, ref)
+    operation = registry.operation(trace.operation)
+    if trace.outcome == Outcome.REFUSED:
+        return operation.refused(trace, ref)
+    return operation.why(trace.store, trace, operation.parse(trace.request), ref)
 
 
 def prune(*, now: datetime) -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from memoryconsole.models import Store, Trace
-from memoryconsole.registry import Operation, Policy, Replayed
+from memoryconsole.models import Store
+from memoryconsole.registry import Operation, Policy
 from memoryconsole.traces import Laps, Told
 from provenance.expand_query import core, services, story, why
 from provenance.expand_query.serializers import ExpandIn, ExpandQueryIn, expand_ask, query_ask
@@ -26,14 +26,6 @@ def _run_expand(store: Store, ask: services.ExpandAsk, _call: Policy, laps: Laps
     return services.expand(store, ask, laps)
 
 
-def _replay_query(store: Store, trace: Trace) -> Replayed:
-    return services.replay_query(store, trace, _query_ask(trace.request))
-
-
-def _replay_expand(store: Store, trace: Trace) -> Replayed:
-    return services.replay_expand(store, trace, _expand_ask(trace.request))
-
-
 def _question(request: Mapping[str, Any]) -> str | None:
     """What was searched for; with ids, what was to be answered. A refused request may hold anything."""
     words = [each for each in (request.get("query"), request.get("prompt")) if isinstance(each, str)]
@@ -46,8 +38,9 @@ OPERATIONS = (
         core=core.CORE,
         parse=_query_ask,
         run=_run_query,
-        replay=_replay_query,
+        replay=services.replay_query,
         why=why.of_query,
+        refused=why.of_refused,
         ranked=why.shown,
         story=story.of_query,
         question=_question,
@@ -57,8 +50,9 @@ OPERATIONS = (
         core=core.CORE,
         parse=_expand_ask,
         run=_run_expand,
-        replay=_replay_expand,
+        replay=services.replay_expand,
         why=why.of_page,
+        refused=why.of_refused,
         ranked=why.opened,
         story=story.of_page,
         unasked="a locator followed",

@@ -3,7 +3,6 @@
 from typing import Any
 
 from memoryconsole.models import Record, Store, Summary, Trace
-from memoryconsole.models.traces import Outcome
 from memoryconsole.snapshot import snapshot
 from reconstruct.core import why
 
@@ -12,8 +11,7 @@ Json = dict[str, Any]
 
 def shown(trace: Trace) -> list[str]:
     """The rows of an answer's blocks, in context order."""
-    blocks = trace.told.get("blocks", [])
-    return list(dict.fromkeys(entry[0] for block in blocks for entry in block["shown"]))
+    return list(dict.fromkeys(entry[0] for block in trace.told["blocks"] for entry in block["shown"]))
 
 
 def opened(trace: Trace) -> list[str]:
@@ -24,10 +22,8 @@ def opened(trace: Trace) -> list[str]:
     return [*own, *told.get("shown", [])]
 
 
-def of_query(store: Store, trace: Trace, ref: str) -> Json:
+def of_query(store: Store, trace: Trace, _ask: object, ref: str) -> Json:
     """The verdict for one ref of a traced expand-query (at most two statements)."""
-    if trace.outcome == Outcome.REFUSED:
-        return _refused(trace, ref)
     told = trace.told
     for block in told["blocks"]:
         for entry in block["shown"]:
@@ -60,16 +56,15 @@ def of_query(store: Store, trace: Trace, ref: str) -> Json:
     return why.alone(ref, "not_reached", f"{ref} was not selected and lies below nothing that was.")
 
 
-def of_page(store: Store, trace: Trace, ref: str) -> Json:
+def of_page(_store: Store, trace: Trace, _ask: object, ref: str) -> Json:
     """The verdict for one ref of a traced expansion."""
-    if trace.outcome == Outcome.REFUSED:
-        return _refused(trace, ref)
     if ref in opened(trace):
         return why.alone(ref, "inside", f"{ref} is on the page that was opened.", inside=True)
     return why.alone(ref, "not_asked", f"{ref} is not what the locator names, nor on the page of it.")
 
 
-def _refused(trace: Trace, ref: str) -> Json:
+def of_refused(trace: Trace, ref: str) -> Json:
+    """The verdict for any ref of a call that was refused."""
     return why.alone(ref, "refused", f"The call was refused ({trace.reason}): nothing was read.")
 
 
