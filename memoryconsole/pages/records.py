@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
-from django.utils import timezone
 
 from memoryconsole import shapes
 from memoryconsole.api import filtered_records
-from memoryconsole.errors import InvalidCursor, InvalidParameter, NotFound
+from memoryconsole.errors import InvalidCursor, InvalidParameter
 from memoryconsole.listing import page
-from memoryconsole.models import Association, Mention, Record, RecordNode, Scope, Store, SummarySource
+from memoryconsole.models import Record, Scope, Store
 from memoryconsole.nodes import Model, Parent, StoredNode, read_nodes, running_model, state
 from memoryconsole.pages.forms import address, faults_by_field, filled_in, read_form, tidied
 from memoryconsole.pages.frame import Frame, store_page
+from memoryconsole.pages.hanging import covering, delete_page
 from memoryconsole.pages.overview import asks
 from memoryconsole.services import forget
 from memoryconsole.services.reading import record_details
@@ -24,7 +21,6 @@ from memoryconsole.snapshot import snapshot
 from memoryconsole.times import read_stamp
 
 TRACES_SHOWN = 20
-SUMMARIES_SHOWN = 50
 
 
 @store_page("records")
@@ -69,7 +65,7 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
             "versions": [version["ref"] for version in record["versions"]],
             "is_newest": _is_newest(record),
             "pieces": pieces(frame.store, model, parents, record["content"]),
-            "covered_by": _covering(frame.store, number),
+            "covered_by": covering(frame.store, Record, number),
             "quoted_by": asks(frame, TRACES_SHOWN, ref=("mem", number)),
         }
     return frame.render("console/record.html", context)
@@ -78,20 +74,7 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
 @store_page("records", {"GET": Scope.OPERATE, "POST": Scope.OPERATE})
 def delete(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
     """GET lists what deleting takes along; POST does it."""
-    if request.method == "POST":
-        job = forget.delete_record(frame.store, number, by=frame.actor.user, now=timezone.now())
-        messages.success(
-            request, f"mem:{number} is deleted. It is gone from every answer; a job erases what is left."
-        )
-        return redirect("console:job", frame.store.public_id, job.uuid)
-    with snapshot():
-        record = Record.objects.live().filter(store=frame.store, number=number).first()
-        if record is None:
-            raise NotFound("No such record")
-        goes = _dependents(frame.store, record)
-    back = reverse("console:record", args=[frame.store.public_id, number])
-    context = {"ref": record.ref, "text": record.content, "goes": goes, "back": back}
-    return frame.render("console/delete.html", context)
+    return delete_page(request, frame, Record, number, forget.delete_record)
 
 
 def _is_newest(record: dict[str, Any]) -> bool:
@@ -111,35 +94,3 @@ def pieces(
         if state(nodes, len(text)) == "current":
             return [(node, text[node.start : node.end]) for node in nodes]
     return []
-
-
-def _covering(store: Store, number: int) -> list[str]:
-    """The summaries that name the record among their sources, newest first."""
-    sources = SummarySource.objects.filter(
-        store=store, record__number=number, record__store=store, summary__deleted_at=None
-    )
-    found = sources.order_by("-summary__number").values_list("summary__number", flat=True).distinct()
-    return [f"ep:{summary}" for summary in found[:SUMMARIES_SHOWN]]
-
-
-def _dependents(store: Store, record: Record) -> dict[str, int]:
-    """What deleting a record takes along, and what stays and says so."""
-    return {
-        "mentions": Mention.objects.filter(store=store, record=record).count(),
-        "associations": Association.objects.filter(store=store).joining(record).count(),
-        "nodes": RecordNode.objects.filter(store=store, record=record).count(),
-        "summaries": SummarySource.objects.filter(store=store, record=record)
-        .values("summary")
-        .distinct()
-        .count(),
-        "versions": _other_versions(store, record),
-    }
-
-
-def _other_versions(store: Store, record: Record) -> int:
-    if not record.message_id:
-        return 0
-    same = Record.objects.live().filter(
-        store=store, project_id=record.project_id, message_id=record.message_id
-    )
-    return same.exclude(pk=record.pk).count()

@@ -2,26 +2,21 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
-from django.utils import timezone
 
 from memoryconsole import shapes
-from memoryconsole.errors import InvalidCursor, InvalidParameter, NotFound
+from memoryconsole.errors import InvalidCursor, InvalidParameter
 from memoryconsole.listing import page
-from memoryconsole.models import Association, Mention, RecordNode, Scope, Store, Summary, SummarySource
+from memoryconsole.models import Scope, Summary
 from memoryconsole.nodes import Parent, running_model
 from memoryconsole.pages.forms import address, faults_by_field, filled_in, read_form, tidied
 from memoryconsole.pages.frame import Frame, store_page
+from memoryconsole.pages.hanging import covering, delete_page
 from memoryconsole.pages.overview import asks
 from memoryconsole.pages.records import TRACES_SHOWN, pieces
 from memoryconsole.services import forget
 from memoryconsole.services.reading import summary_details
 from memoryconsole.snapshot import snapshot
-
-PARENTS_SHOWN = 50
 
 
 @store_page("records")
@@ -67,7 +62,7 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
             "summary": summary,
             "number": number,
             "pieces": pieces(frame.store, model, parents, summary["content"]),
-            "covered_by": _covering(frame.store, number),
+            "covered_by": covering(frame.store, Summary, number),
             "quoted_by": asks(frame, TRACES_SHOWN, ref=("ep", number)),
         }
     return frame.render("console/summary.html", context)
@@ -76,40 +71,4 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
 @store_page("records", {"GET": Scope.OPERATE, "POST": Scope.OPERATE})
 def delete(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
     """GET lists what deleting takes along; POST does it."""
-    if request.method == "POST":
-        job = forget.delete_summary(frame.store, number, by=frame.actor.user, now=timezone.now())
-        messages.success(
-            request, f"ep:{number} is deleted. It is gone from every answer; a job erases what is left."
-        )
-        return redirect("console:job", frame.store.public_id, job.uuid)
-    with snapshot():
-        summary = Summary.objects.live().filter(store=frame.store, number=number).first()
-        if summary is None:
-            raise NotFound("No such summary")
-        goes = _dependents(frame.store, summary)
-    back = reverse("console:summary", args=[frame.store.public_id, number])
-    context = {"ref": summary.ref, "text": summary.summary, "goes": goes, "back": back}
-    return frame.render("console/delete.html", context)
-
-
-def _covering(store: Store, number: int) -> list[str]:
-    """The summaries that stand for this one, newest first."""
-    sources = SummarySource.objects.filter(
-        store=store, child__number=number, child__store=store, summary__deleted_at=None
-    )
-    found = sources.order_by("-summary__number").values_list("summary__number", flat=True).distinct()
-    return [f"ep:{parent}" for parent in found[:PARENTS_SHOWN]]
-
-
-def _dependents(store: Store, summary: Summary) -> dict[str, int]:
-    """What deleting a summary takes along, and what stays and says so."""
-    return {
-        "mentions": Mention.objects.filter(store=store, summary=summary).count(),
-        "associations": Association.objects.filter(store=store).joining(summary).count(),
-        "nodes": RecordNode.objects.filter(store=store, summary=summary).count(),
-        "summaries": SummarySource.objects.filter(store=store, child=summary)
-        .values("summary")
-        .distinct()
-        .count(),
-        "sources": summary.sources.count(),
-    }
+    return delete_page(request, frame, Summary, number, forget.delete_summary)
