@@ -1,8 +1,28 @@
-"""Declaring and traversing through the API, for the tests of the declared graph."""
+"""The calls that several rooms of these tests make through the API: each answers the body."""
 
 import pytest
 
 from tests.api.declared import url
+
+
+@pytest.fixture
+def ask(api, store):
+    def ask(query, **members):
+        answer = api.post(url(store, "/reconstruct"), {"query": query, **members}, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return ask
+
+
+@pytest.fixture
+def read(api, store):
+    def read(*refs):
+        answer = api.post(url(store, "/contents"), {"refs": list(refs)}, format="json")
+        assert answer.status_code == 200, answer.content
+        return answer.json()
+
+    return read
 
 
 @pytest.fixture

@@ -19,16 +19,6 @@ def url(store, tail=""):
 
 
 @pytest.fixture
-def read(api, store):
-    def read(*refs):
-        answer = api.post(url(store, "/contents"), {"refs": list(refs)}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return read
-
-
-@pytest.fixture
 def spans(store, say, run_jobs):
     """`mem:1` is LONG, in nodes: their spans."""
     say({"content": LONG, "message_id": "log", "timestamp": "2026-01-05T10:00:00Z",

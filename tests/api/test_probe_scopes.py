@@ -3,32 +3,11 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 from django.db import connections
 
 from memoryconsole.models import RecordNode
 from tests.api.declared import named, relation, url
 from tests.conftest import make_client
-
-
-@pytest.fixture
-def ask(api, store):
-    def ask(query, **members):
-        answer = api.post(url(store, "/reconstruct"), {"query": query, **members}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return ask
-
-
-@pytest.fixture
-def read(api, store):
-    def read(*refs):
-        answer = api.post(url(store, "/contents"), {"refs": list(refs)}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return read
 
 
 def claims(body):

@@ -24,26 +24,6 @@ from tests.conftest import make_client, make_store
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def ask(api, store):
-    def ask(query, **members):
-        answer = api.post(url(store, "/reconstruct"), {"query": query, **members}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return ask
-
-
-@pytest.fixture
-def read(api, store):
-    def read(*refs):
-        answer = api.post(url(store, "/contents"), {"refs": list(refs)}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return read
-
-
 def sequence(body):
     """Every quote of an answer in the contract's order: heads, then excerpts in rounds."""
     heads = [(item["head_ref"], item["content"]) for item in body["items"]]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from django.db import connections
 
 from memoryconsole.models import Record, SessionNotice, Trace
@@ -19,16 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def url(store, tail=""):
     return f"/api/v1/stores/{store.public_id}{tail}"
-
-
-@pytest.fixture
-def ask(api, store):
-    def ask(query, **members):
-        answer = api.post(url(store, "/reconstruct"), {"query": query, **members}, format="json")
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    return ask
 
 
 def quotes(body):
