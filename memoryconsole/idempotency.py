@@ -1,7 +1,6 @@
 """A write that is sent again answers its first result again, also after a crash (`Idempotency-Key`)."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from rest_framework.request import Request
 from memoryconsole.access import Actor
 from memoryconsole.errors import Fault, IdempotencyConflict, InvalidParameter
 from memoryconsole.models import IdempotencyKey, Store
+from memoryconsole.traces import canonical
 
 MAX_KEY_CHARS = 255
 
@@ -72,5 +72,4 @@ def _claim(
 
 
 def _digest(body: Any) -> bytes:
-    canonical = json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).digest()
+    return hashlib.sha256(canonical(body)).digest()

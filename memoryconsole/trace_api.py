@@ -1,6 +1,5 @@
 """The routes of traces: listed, read, replayed, asked again, compared, questioned."""
 
-import re
 import uuid
 from typing import Any
 
@@ -14,14 +13,13 @@ from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Scope
 from memoryconsole.models.traces import Outcome
 from memoryconsole.openapi import describe
+from memoryconsole.refs import is_ref, split_ref
 from memoryconsole.serializers import Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
 from memoryconsole.times import read_stamp
 from memoryconsole.traces import Caller, Laps
 from memoryconsole.views import ConsoleView
-
-_REF = re.compile(r"(mem|ep):([1-9][0-9]{0,17})")
 
 
 class RefText(Text):
@@ -33,7 +31,7 @@ class RefText(Text):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        if not _REF.fullmatch(text):
+        if not is_ref(text):
             raise serializers.ValidationError("Not a ref such as mem:12 or ep:3.", code="invalid")
         return text
 
@@ -62,8 +60,7 @@ def trace_filters(query: dict[str, Any]) -> dict[str, Any]:
     filters = {name: value for name, value in query.items() if name not in ("limit", "cursor")}
     filters |= {name: read_stamp(query[name]) for name in ("since", "until") if name in query}
     if "ref" in query:
-        kind, _, number = query["ref"].partition(":")
-        filters["ref"] = (kind, int(number))
+        filters["ref"] = split_ref(query["ref"])
     return filters
 
 

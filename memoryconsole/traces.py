@@ -35,6 +35,11 @@ def digest_of(body: Mapping[str, Any], *, without: Sequence[str] = ()) -> bytes:
     return hashlib.sha256(canonical(told)).digest()
 
 
+def kept_digest(digest: bytes) -> str:
+    """A stored text's digest as a trace keeps it: its first 64 bits, in hexadecimal."""
+    return digest.hex()[:16]
+
+
 class Laps:
     """A stopwatch of one call: each lap is the time since the one before, so that their sum is the whole."""
 
@@ -116,3 +121,11 @@ class NotReplayable(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def check_digests(kept: Mapping[str, str], now: Mapping[str, bytes]) -> None:
+    """Raises NotReplayable when a text that a trace names by ref is gone (`forgotten`), or is another (`changed`)."""
+    if kept.keys() - now.keys():
+        raise NotReplayable("forgotten")
+    if any(kept_digest(now[ref]) != digest for ref, digest in kept.items()):
+        raise NotReplayable("changed")

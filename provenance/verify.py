@@ -14,6 +14,7 @@ from django.db import connection
 from memoryconsole.models import Store, Trace
 from memoryconsole.snapshot import snapshot
 from memoryconsole.times import write_stamp
+from memoryconsole.traces import kept_digest
 
 Json = dict[str, Any]
 Kind = Literal["mem", "ep", "payload"]
@@ -212,4 +213,4 @@ def _digests(store: Store, refs: Sequence[str]) -> dict[str, str]:
             """,
             {"store": store.pk, **names},
         )
-        return {ref: bytes(digest).hex()[:16] for ref, digest in cursor.fetchall()}
+        return {ref: kept_digest(bytes(digest)) for ref, digest in cursor.fetchall()}

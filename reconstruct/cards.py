@@ -11,6 +11,7 @@ from memoryconsole.models import Store, Trace
 from memoryconsole.pages.marks import Asked
 from memoryconsole.pages.rows import Shown, read_rows
 from memoryconsole.pages.saying import Said
+from memoryconsole.refs import split_ref
 from reconstruct import evidence, words
 
 # A text without nodes is read this much further a step: a page of it.
@@ -103,7 +104,7 @@ def further(public_id: str, ref: str, shown: int, markers: Body, query: str) -> 
     """Where one reads on from a quote of `shown` characters: the rest of its node, the nodes around a whole one, or
     the next stretch of a text without nodes.
     """
-    kind, _, number = ref.partition(":")
+    kind, number = split_ref(ref)
     address = QueryDict(mutable=True)
     node = markers.get("node")
     if node is None:
@@ -116,7 +117,7 @@ def further(public_id: str, ref: str, shown: int, markers: Body, query: str) -> 
     if 0 < len(query) <= MAX_CARRIED_CHARS:
         address["query"] = query
     page = "ask:read-record" if kind == "mem" else "ask:read-summary"
-    return f"{reverse(page, args=[public_id, int(number)])}?{address.urlencode()}"
+    return f"{reverse(page, args=[public_id, number])}?{address.urlencode()}"
 
 
 def _card(place: int, item: Body, beside: _Beside) -> Card:

@@ -17,10 +17,9 @@ from memoryconsole.nodes import Parent, StoredNode, partitions, read_nodes
 from memoryconsole.registry import Replayed
 from memoryconsole.services.superseding import successors
 from memoryconsole.snapshot import snapshot
-from memoryconsole.traces import Laps, NotReplayable, Told
+from memoryconsole.traces import Laps, Told, check_digests, kept_digest
 from reconstruct.core import why
 from reconstruct.core.types import Ref
-from reconstruct.traces import check_digests
 
 MAX_REFS = 20
 # Characters a call answers (contract, section H): a row's text with what is said about the row. The first is always
@@ -80,7 +79,7 @@ def get_contents(store: Store, sent: Sequence[Any], laps: Laps) -> Told:
         outcome=Outcome.ANSWERED if body["items"] else Outcome.EMPTY,
         reason="" if body["items"] else "nothing_served",
         asked_at=at,
-        seen={"digests": {str(ref): row.digest.hex()[:16] for ref, row in rows.items()}},
+        seen={"digests": {str(ref): kept_digest(row.digest) for ref, row in rows.items()}},
         told={"entries": served, "superseded_by": {str(ref): newer[row.parent] for ref, row in rows.items()
                                                    if row.parent in newer}},
         quoted=_quoted(entries, served),
@@ -91,12 +90,9 @@ def replay_contents(store: Store, trace: Trace, refs: Sequence[Any]) -> Replayed
     """What was served, read again at the very places. Raises NotReplayable when a row is gone."""
     entries = [read_entry(each) for each in refs]
     served = trace.told["entries"]
-    digests: dict[str, str] = trace.seen["digests"]
     with snapshot():
         rows = _rows(store, {entry.ref for entry in entries if entry.ref is not None})
-    if digests.keys() - {str(ref) for ref in rows}:
-        raise NotReplayable("forgotten")
-    check_digests(digests, {ref: row.digest for ref, row in rows.items()})
+    check_digests(trace.seen["digests"], {str(ref): row.digest for ref, row in rows.items()})
     for ref, row in rows.items():
         if newer := trace.told["superseded_by"].get(str(ref)):
             row.about["superseded_by"] = newer

@@ -13,7 +13,7 @@ from memoryconsole.scope import EVERYTHING, ReadScope
 from memoryconsole.services.stores import policy_of
 from memoryconsole.shapes import record_shape
 from memoryconsole.snapshot import snapshot
-from memoryconsole.traces import Laps, NotReplayable, Told
+from memoryconsole.traces import Laps, Told, check_digests
 from reconstruct import core, traces
 from reconstruct.recall import read_snapshot
 
@@ -122,9 +122,7 @@ def replay_recall(store: Store, trace: Trace, _ask: RecallAsk) -> Replayed:
     refs = [each[0] for each in trace.seen["candidates"]]
     with snapshot():
         rows = _rows(store, refs)
-    if len(rows) < len(refs):
-        raise NotReplayable("forgotten")
-    traces.check_digests(trace.seen["digests"], {traces.ref_of(row.ref): bytes(row.digest) for row in rows})
+    check_digests(trace.seen["digests"], {row.ref: bytes(row.digest) for row in rows})
     body = _recalled(rows, trace.seen["search"]["fallback"])
     return Replayed(body, {"refs": [row.ref for row in rows]})
 

@@ -16,7 +16,7 @@ import numpy as np
 from memoryconsole import search
 from memoryconsole.models import Store
 from memoryconsole.models.traces import row_key
-from memoryconsole.traces import NotReplayable
+from memoryconsole.traces import NotReplayable, check_digests, kept_digest
 from reconstruct.core.cues import Cues, Name
 from reconstruct.core.rebuild import Reconstruction
 from reconstruct.core.types import (
@@ -71,7 +71,7 @@ def written_candidates(found: search.Candidates, digests: Mapping[str, bytes]) -
         "candidates": [_candidate(row, terms) for row in found.rows],
         "behind": [_candidate(row, terms) for row in found.behind],
         "below": [_candidate(row, terms) for row in found.below],
-        "digests": {ref: digest.hex()[:16] for ref, digest in digests.items()},
+        "digests": {ref: kept_digest(digest) for ref, digest in digests.items()},
     }
 
 
@@ -168,7 +168,7 @@ def read_back(store: Store, seen: Mapping[str, Any], preview_chars: int) -> Snap
         beginnings={ref for ref, each in kept.items() if not each["nodes"]},
         preview_chars=preview_chars,
     )
-    check_digests(seen["digests"], recorded.digests)
+    check_digests(seen["digests"], {str(ref): digest for ref, digest in recorded.digests.items()})
     pool = Pool(
         rows=tuple(recorded.rows[ref] for ref in candidates),
         relations=tuple(
@@ -191,13 +191,6 @@ def read_back(store: Store, seen: Mapping[str, Any], preview_chars: int) -> Snap
         ),
         texts=tuple(_stored_text(ref, each, recorded.texts[ref]) for ref, each in kept.items()),
     )
-
-
-def check_digests(digests: Mapping[str, str], found: Mapping[Ref, bytes]) -> None:
-    """Raises NotReplayable when a text is not the one that the trace names."""
-    for text, digest in digests.items():
-        if found[ref_of(text)].hex()[:16] != digest:
-            raise NotReplayable("changed")
 
 
 def _row(rows: Mapping[Ref, Row], ref: Ref, kept: Mapping[Ref, Any]) -> Row:

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models.functions import Left, Length
 
 from memoryconsole.models import Entity, Record, Store, Summary
+from memoryconsole.refs import numbers_by_kind
 from memoryconsole.templatetags.console import BRIEF_CHARS
 
 # The beginning of a text, a little more than a page shows of it, so that the page can tell that there is more.
@@ -40,10 +41,7 @@ class Shown:
 
 def read_rows(store: Store, refs: Iterable[str]) -> dict[str, Shown]:
     """The live rows among the refs (at most two statements)."""
-    numbers: dict[str, set[int]] = {"mem": set(), "ep": set()}
-    for ref in refs:
-        kind, _, number = ref.partition(":")
-        numbers[kind].add(int(number))
+    numbers = numbers_by_kind(refs)
     found: dict[str, Shown] = {}
     if numbers["mem"]:
         records = Record.objects.live().filter(store=store, number__in=numbers["mem"])

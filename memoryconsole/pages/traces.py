@@ -22,6 +22,7 @@ from memoryconsole.pages.forms import address, faults_by_field, read_form
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.navigation import Section, add_section
 from memoryconsole.pages.rows import read_rows
+from memoryconsole.refs import is_ref
 from memoryconsole.serializers import Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
@@ -32,8 +33,6 @@ from memoryconsole.trace_api import TraceFilters, trace_filters
 ROWS_SHOWN, ROWS_MOST = 20, 200
 # Records offered when words were given instead of a ref.
 GUESSES = 5
-
-_REF = re.compile(r"(mem|ep):([1-9][0-9]{0,17})")
 
 add_section(Section("traces", "Traces", "console:traces", 30))
 
@@ -193,7 +192,7 @@ def _as_address(body: Mapping[str, Any]) -> str:
 def _why(frame: Frame, trace: Trace, asked: str) -> Context:
     """The verdict on a ref; for words, the records that hold them, to choose from. Raises InvalidParameter."""
     context: Context = {"why_asked": asked}
-    if _REF.fullmatch(asked):
+    if is_ref(asked):
         if trace.outcome == Outcome.REFUSED:
             return context
         verdict = tracing.why(trace, asked)

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from memoryconsole.pages import saying
 from memoryconsole.pages.marks import Asked, spans
+from memoryconsole.refs import split_ref
 
 register = template.Library()
 
@@ -38,9 +39,9 @@ def ref(context: template.Context, name: str) -> SafeString:
 
 
 def ref_link(public_id: str, name: str) -> SafeString:
-    kind, _, number = name.partition(":")
+    kind, number = split_ref(name)
     page = "console:record" if kind == "mem" else "console:summary"
-    return format_html('<a class="ref" href="{}">{}</a>', reverse(page, args=[public_id, int(number)]), name)
+    return format_html('<a class="ref" href="{}">{}</a>', reverse(page, args=[public_id, number]), name)
 
 
 @register.simple_tag(takes_context=True)

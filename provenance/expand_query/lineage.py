@@ -17,6 +17,7 @@ from typing import Final
 from memoryconsole import search
 from memoryconsole.models import Store
 from memoryconsole.models.payloads import INGEST_PAYLOAD
+from memoryconsole.refs import numbers_by_kind
 from provenance.expand_query.core import Lineage, Message, Node, Payload
 from provenance.expand_query.core.collect import PENDING_SHOWN
 from provenance.expand_query.texts import HYDRATED, PAYLOAD_FACTS, Texts, all_rows, read_payload_facts
@@ -191,7 +192,7 @@ def read_payload(store: Store, session: int, ref: str) -> tuple[Payload, str, by
 
 def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
     """Those of the refs whose rows are there (one statement)."""
-    wanted = _numbers(refs)
+    wanted = numbers_by_kind(refs)
     rows = all_rows(
         """
         SELECT 'mem:' || number FROM mc_record
@@ -202,15 +203,6 @@ def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
         [store.pk, wanted["mem"], store.pk, wanted["ep"]],
     )
     return {ref for (ref,) in rows}
-
-
-def _numbers(refs: Iterable[str]) -> dict[str, list[int]]:
-    wanted: dict[str, list[int]] = {"mem": [], "ep": []}
-    for ref in refs:
-        kind, _, number = ref.partition(":")
-        if kind in wanted:
-            wanted[kind].append(int(number))
-    return wanted
 
 
 # `stack` holds the nodes still to visit, next first, and the selected ones last, `many` of them; `depths` how many

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memoryconsole.models.traces import row_key
+from memoryconsole.refs import split_ref
+from memoryconsole.traces import kept_digest
 from provenance.expand_query.core import Context
 from provenance.expand_query.core.blocks import Block, ChildrenBlock, GraphPagination, Message, SummaryBlock
 from provenance.expand_query.lineage import Reading
@@ -21,7 +23,7 @@ def seen(reading: Reading, context: Context) -> Json:
         "session_id": reading.session_id,
         "selected": list(reading.selected),
         "hits": [hit.number for hit in reading.hits],
-        "digests": {ref: digest.hex()[:16] for ref, digest in reading.digests.items()},
+        "digests": {ref: kept_digest(digest) for ref, digest in reading.digests.items()},
         "next": list(dict.fromkeys(_next_refs(reading, context))),
     }
 
@@ -94,8 +96,7 @@ def _message(message: Message) -> list[Any]:
 def quoted(blocks: Iterable[Block]) -> list[int]:
     """The rows in an answer, as a trace's index holds them."""
     refs = dict.fromkeys(entry[0] for block in blocks for entry in _block(block)["shown"])
-    parts = (ref.partition(":") for ref in refs)
-    return [row_key(kind, int(number)) for kind, _, number in parts]
+    return [row_key(*split_ref(ref)) for ref in refs]
 
 
 def of_page(body: Json) -> Json:

@@ -11,9 +11,10 @@ from memoryconsole import search
 from memoryconsole.errors import NotFound
 from memoryconsole.models import Store, Trace
 from memoryconsole.models.traces import Outcome, row_key
+from memoryconsole.refs import split_ref
 from memoryconsole.registry import Replayed
 from memoryconsole.snapshot import snapshot
-from memoryconsole.traces import Laps, NotReplayable, Told
+from memoryconsole.traces import Laps, NotReplayable, Told, check_digests, kept_digest
 from provenance.expand_query import core, lineage, outline, synthesis
 from provenance.expand_query.core import Context, Scope, SynthesisStatus, TokenCounter, Window
 from provenance.expand_query.core.blocks import Block, Message, MessagesBlock
@@ -159,8 +160,7 @@ def _check(store: Store, seen: Json, now: Mapping[str, bytes]) -> None:
     unread = rows | set(seen.get("next", ())) - now.keys()
     if unread - lineage.live_refs(store, unread) or missing - rows:
         raise NotReplayable("forgotten")
-    if any(now[ref].hex()[:16] != digest for ref, digest in then.items() if ref in now):
-        raise NotReplayable("changed")
+    check_digests({ref: digest for ref, digest in then.items() if ref in now}, now)
 
 
 def _nominated(store: Store, ask: QueryAsk, query: search.Query | None) -> lineage.Nominated:
@@ -312,7 +312,7 @@ def expand(store: Store, ask: ExpandAsk, laps: Laps | None = None) -> Told:
         body=body,
         outcome=Outcome.ANSWERED,
         asked_at=at,
-        seen={"digests": {ref: digest.hex()[:16] for ref, digest in digests.items()}, "next": following},
+        seen={"digests": {ref: kept_digest(digest) for ref, digest in digests.items()}, "next": following},
         told=outline.of_page(body),
         quoted=quoted,
     )
@@ -370,9 +370,8 @@ def _opened_node(store: Store, ask: ExpandAsk, chosen: lineage.Nominated) -> _Op
         store, ask.session_id, chosen, offset=ask.window.source_offset, most=most
     )
     body = core.expand_node(node, below, ask.window, count_tokens)
-    rows = [ref.partition(":") for ref in texts.asked]
     pages, kind = body["pagination"], "ep" if node.source_type == "nodes" else "mem"
     following = (
         outline.source_at(kind, node.sources, pages["next_source_offset"]) if pages["has_more"] else []
     )
-    return body, texts.asked, [row_key(kind, int(number)) for kind, _, number in rows], following
+    return body, texts.asked, [row_key(*split_ref(ref)) for ref in texts.asked], following

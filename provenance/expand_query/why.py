@@ -3,6 +3,7 @@
 from typing import Any
 
 from memoryconsole.models import Record, Store, Summary, Trace
+from memoryconsole.refs import split_ref
 from memoryconsole.snapshot import snapshot
 from reconstruct.core import why
 
@@ -45,8 +46,8 @@ def of_query(store: Store, trace: Trace, _ask: object, ref: str) -> Json:
     elsewhere = row.session is None or row.session.session_id != session_id
     if elsewhere:
         return why.alone(ref, "other_session", f"{ref} is not of the session that was asked about.")
-    number = int(ref.partition(":")[2])
-    if ref.startswith("ep:") and number in told["pending"]:
+    kind, number = split_ref(ref)
+    if kind == "ep" and number in told["pending"]:
         return why.alone(
             ref, "budget", f"The way down ended before {ref}: the budget or its visits were used up."
         )
@@ -77,7 +78,7 @@ def _words(block: Json) -> str:
 
 
 def _row(store: Store, ref: str) -> Record | Summary | None:
-    kind, _, number = ref.partition(":")
+    kind, number = split_ref(ref)
     if kind == "ep":
         summaries = Summary.objects.live().defer("summary").select_related("session")
         return summaries.filter(store=store, number=number).first()
