@@ -111,6 +111,11 @@ def store(ada: User) -> Store:
     return make_store(ada)
 
 
+def url(store: Store, tail: str = "") -> str:
+    """The address of a store over the API, and of what is under it."""
+    return f"/api/v1/stores/{store.public_id}{tail}"
+
+
 def make_client(user: User, *stores: Store, scopes: "list[Scope] | None" = None) -> APIClient:
     """An API client with a token of the user's that reaches the stores."""
     chosen = list(Scope) if scopes is None else scopes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.declared import url
+from tests.conftest import url
 
 
 @pytest.fixture

@@ -1,10 +1,6 @@
 """Bodies of declarations, and what is read out of their answers."""
 
 
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
-
-
 def named(*names):
     return {"entities": [{"name": name} for name in names]}
 

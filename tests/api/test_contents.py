@@ -9,13 +9,9 @@ from memoryconsole.models import Association, Record, RecordNode, Summary
 from reconstruct.contents import BUDGET_CHARS, Range, charge, read_entry
 from reconstruct.core.types import Ref
 from reconstruct.serializers import MAX_ENTRY_CHARS
-from tests.conftest import make_store
+from tests.conftest import make_store, url
 
 LONG = "".join(f"{n} " + "walrus rest and swim. " * 60 + "\n\n" for n in range(4))
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 
 from memoryconsole.models import Entity, EntityAlias
-from tests.api.declared import named, paths, relation, url
-from tests.conftest import make_client, make_store
+from tests.api.declared import named, paths, relation
+from tests.conftest import make_client, make_store, url
 
 # Limits
 

@@ -14,8 +14,8 @@ from memoryconsole.models import (
     Scope,
     StoreCounter,
 )
-from tests.api.declared import named, paths, relation, url
-from tests.conftest import make_client, make_store
+from tests.api.declared import named, paths, relation
+from tests.conftest import make_client, make_store, url
 
 # Anchors and mentions
 

@@ -3,7 +3,8 @@
 import pytest
 
 from memoryconsole.models import Association, Entity, IdempotencyKey, Mention, Record
-from tests.api.declared import named, paths, relation, url
+from tests.api.declared import named, paths, relation
+from tests.conftest import url
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.api.declared import named, paths, relation, url
+from tests.api.declared import named, paths, relation
+from tests.conftest import url
 
 
 @pytest.fixture

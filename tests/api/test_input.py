@@ -5,12 +5,9 @@ import json
 import pytest
 
 from memoryconsole.models import Record, Session, StoreCounter, Summary
+from tests.conftest import url
 
 HUGE = 10**400
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 def post(api, path, body):

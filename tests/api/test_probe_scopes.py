@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connections
 
 from memoryconsole.models import RecordNode
-from tests.api.declared import named, relation, url
-from tests.conftest import make_client
+from tests.api.declared import named, relation
+from tests.conftest import make_client, url
 
 
 def claims(body):

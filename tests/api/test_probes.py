@@ -18,8 +18,7 @@ from django.db import connections
 
 from memoryconsole import embedding
 from memoryconsole.models import Record, RecordNode
-from tests.api.declared import url
-from tests.conftest import make_client, make_store
+from tests.conftest import make_client, make_store, url
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,12 +11,9 @@ from django.utils import timezone
 
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record
 from memoryconsole.services.numbering import take_numbers
+from tests.conftest import url
 
 EXPECTED = json.loads((Path(__file__).parent / "query_counts.json").read_text())
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 def fill(store, say, amount):

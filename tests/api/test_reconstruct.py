@@ -11,13 +11,9 @@ from pathlib import Path
 from django.db import connections
 
 from memoryconsole.models import Record, SessionNotice, Trace
-from tests.conftest import make_client, make_store
+from tests.conftest import make_client, make_store, url
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 def quotes(body):

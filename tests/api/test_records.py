@@ -9,11 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from memoryconsole.models import Job, Record, RecordNode, Summary
-from tests.conftest import make_client, make_store
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
+from tests.conftest import make_client, make_store, url
 
 
 def post(api, store, *records, **headers):

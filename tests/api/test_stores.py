@@ -5,10 +5,7 @@ import re
 import pytest
 
 from memoryconsole.models import StoreSettings
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
+from tests.conftest import url
 
 
 def test_ids_are_generated_readable_and_never_the_name(cleo):

@@ -29,11 +29,7 @@ from memoryconsole.models import (
 from memoryconsole.models.traces import pruning
 from memoryconsole.services import tracing
 from memoryconsole.services.numbering import take_numbers
-from tests.conftest import make_client, make_store
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
+from tests.conftest import make_client, make_store, url
 
 
 @pytest.fixture

@@ -14,15 +14,11 @@ from rest_framework.test import APIClient
 from memoryconsole import jobs
 from memoryconsole.models import Job, JobChunk, Membership, Record, Role, Scope
 from memoryconsole.services import forget
-from tests.conftest import make_client, make_store
+from tests.conftest import make_client, make_store, url
 from tests.services.transfer_world import exported, fill, shape
 
 NDJSON = "application/x-ndjson"
 PLAIN = b'{"content": "one"}\n{"content": "two"}\n{"content": ""}\n'
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 def send(client, store, file=PLAIN, query="", media_type=NDJSON, **headers):

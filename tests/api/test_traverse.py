@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.api.declared import named, relation, url
+from tests.api.declared import named, relation
+from tests.conftest import url
 
 
 def hops(answer):

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from memoryconsole import embedding
-from tests.api.declared import url
+from tests.conftest import url
 
 SCRIPTS = {"做好财务护城河": ("护城", "城"), "城の鍵は護城の中": ("城", "護城"), "今日は成語しりとりをした": ("しり",), "오늘 끝말잇기": ("끝말", "끝")}  # fmt: skip
 

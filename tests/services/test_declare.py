@@ -14,8 +14,7 @@ from memoryconsole.declarations import read_declaration, read_ref
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, StoreCounter
 from memoryconsole.services.declare import declare
 from memoryconsole.services.ingest import NewRecord, NewSummary, store_records, store_summary
-from tests.api.declared import url
-from tests.conftest import make_client, make_store
+from tests.conftest import make_client, make_store, url
 
 PROFILE = settings(
     max_examples=25,

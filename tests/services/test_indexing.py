@@ -8,10 +8,7 @@ from django.utils import timezone
 from memoryconsole import embedding, jobs
 from memoryconsole.models import EntryVector, Job
 from memoryconsole.services import indexing
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
+from tests.conftest import url
 
 
 @pytest.fixture

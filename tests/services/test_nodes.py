@@ -11,6 +11,7 @@ from memoryconsole.nodes import NOWHERE, StoredNode, partitions, read_nodes, run
 from memoryconsole.services import dividing
 from memoryconsole.services.ingest import digest_of
 from reconstruct import texts
+from tests.conftest import url
 
 SECTIONS = [
     "alpha about routine things, lamps and rope.",
@@ -18,10 +19,6 @@ SECTIONS = [
     "tail of the log, with the weather and the tide.",
 ]
 LONG = "\n\n".join(f"{section} " + f"Then entry {n} was made. " * 70 for n, section in enumerate(SECTIONS))
-
-
-def url(store, tail=""):
-    return f"/api/v1/stores/{store.public_id}{tail}"
 
 
 def nodes_of(api, store, ref):
