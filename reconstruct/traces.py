@@ -65,7 +65,7 @@ def written(reading: Reading) -> Json:
 
 def written_candidates(found: search.Candidates, digests: Mapping[str, bytes]) -> Json:
     """What the search found and just missed, with the digests of the texts that were read."""
-    terms = list(found.weighing.df) if found.weighing else []
+    terms = {term: place for place, term in enumerate(found.weighing.df)} if found.weighing else {}
     return {
         "search": _search(found),
         "candidates": [_candidate(row, terms) for row in found.rows],
@@ -117,10 +117,10 @@ def read_weighing(seen: Mapping[str, Any]) -> search.Weighing | None:
     )
 
 
-def _candidate(row: search.Candidate, terms: list[str]) -> list[Any]:
+def _candidate(row: search.Candidate, terms: Mapping[str, int]) -> list[Any]:
     """[ref, score, own, votes, cues, cosine, coverage, rare, marked, places of its words among the query's]."""
     evidence = row.evidence
-    words = [terms.index(term) for term, _ in evidence.words]
+    words = [terms[term] for term, _ in evidence.words]
     return [
         f"{row.kind}:{row.number}", row.score, evidence.own, evidence.votes, evidence.cues, evidence.cosine,
         evidence.coverage, evidence.rare, evidence.marked, words,
