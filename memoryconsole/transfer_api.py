@@ -31,7 +31,7 @@ from memoryconsole.views import ConsoleView
 
 NDJSON = "application/x-ndjson"
 # Of a multipart body, what stands around the file: boundaries, headers, the CSRF token.
-_MULTIPART_BYTES = 64 * 1024
+MULTIPART_BYTES = 64 * 1024
 _READ_BYTES = 1024 * 1024
 
 
@@ -132,7 +132,7 @@ def _check_body(request: Request) -> None:
 def _check_length(request: Request) -> None:
     """Raises BodyTooLarge."""
     limit = settings.MAX_IMPORT_BYTES
-    extra = 0 if _media_type(request) == NDJSON else _MULTIPART_BYTES
+    extra = 0 if _media_type(request) == NDJSON else MULTIPART_BYTES
     if _length(request) > limit + extra:
         raise errors.BodyTooLarge(f"At most {limit} bytes")
 

@@ -22,10 +22,8 @@ from memoryconsole.models.records import storable
 from memoryconsole.pages.forms import address, faults_by_field, filled_in, read_form, tidied
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.services import transfer
-from memoryconsole.transfer_api import JobFilters
+from memoryconsole.transfer_api import MULTIPART_BYTES, JobFilters
 
-# What a form carries beside the file: boundaries, headers, the CSRF token.
-_AROUND_BYTES = 64 * 1024
 _NAME_CHARS = 256
 # What became of a line, as its job counts it and as the page says it.
 COUNTED = {"created": "stored", "duplicate": "there before", "bad": "not taken"}
@@ -109,7 +107,7 @@ def _speed(job: Job, now: datetime) -> int | None:
 def take_file(request: HttpRequest, frame: Frame) -> HttpResponse:
     """Start an import of the file that was sent, and go to its job."""
     limit = settings.MAX_IMPORT_BYTES
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limit + _AROUND_BYTES:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > limit + MULTIPART_BYTES:
         return _listing(request, frame, BodyTooLarge(f"The file is larger than {limit:,} bytes."))
     return _take(request, frame)
 
