@@ -82,7 +82,7 @@ def test_a_file_too_large_is_refused_unread(console, at, store, settings):
 
     large = console.generic(
         "POST", at("jobs/import"), b"", content_type="multipart/form-data; boundary=x",
-        CONTENT_LENGTH=str(1024 + pages._AROUND_BYTES + 1), **{"wsgi.input": Unread()},
+        CONTENT_LENGTH=str(1024 + pages.MULTIPART_BYTES + 1), **{"wsgi.input": Unread()},
     )  # fmt: skip
     assert large.status_code == 413
     assert "larger than 1,024 bytes" in text_of(large)
