@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from django.db import models
-from django.db.models import Func, Q
+from django.db.models import F, Func, Q
 
 from memoryconsole.models.records import Record
 from memoryconsole.models.summaries import Summary
@@ -46,8 +46,19 @@ def with_keys(names: "models.QuerySet[Named]", keys: Iterable[str]) -> "models.Q
     return names.alias(key_digest=KeyDigest("declared_key")).filter(key_digest__in=digests)
 
 
+class EntityStatus(models.TextChoices):
+    ACTIVE = "active"
+    MERGED = "merged"
+    RETIRED = "retired"
+
+
 class Entity(models.Model):
-    """A declared thing or person. Names are not unique."""
+    """A thing or a person. Names are not unique.
+
+    `declared_key` serves declared associations, `resolve_key` (accents stripped too) looks names up. A merged entity
+    stays, and its names, mentions and facts are read as those of `merged_into`, as far as that leads. `declared`:
+    somebody declared it, which is provenance enough; an entity that is not lives by its mentions.
+    """
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
     number = models.BigIntegerField()
@@ -56,7 +67,13 @@ class Entity(models.Model):
     channel = models.TextField(default="")
     name = models.TextField()
     declared_key = models.TextField()
+    resolve_key = models.TextField(default="")
+    status = models.TextField(choices=EntityStatus.choices, default=EntityStatus.ACTIVE)
+    merged_into = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="absorbed")
+    declared = models.BooleanField(default=True)
     declared_by = models.TextField(default="agent")
+    # Raised by every change: what If-Match compares.
+    row_version = models.IntegerField(default=1)
     created_at = models.DateTimeField()
 
     class Meta:
@@ -65,8 +82,21 @@ class Entity(models.Model):
             models.UniqueConstraint(fields=["store", "number"], name="entity_number"),
             models.UniqueConstraint(fields=["store", "uuid"], name="entity_uuid"),
             models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="entity_declared_by"),
+            models.CheckConstraint(condition=Q(status__in=EntityStatus.values), name="entity_status_known"),
+            # An entity whose survivor is erased stays merged, and is found no more.
+            models.CheckConstraint(
+                condition=Q(merged_into=None) | Q(status=EntityStatus.MERGED), name="entity_merged_status"
+            ),
         ]
-        indexes = [models.Index("store", KeyDigest("declared_key"), name="entity_key")]
+        indexes = [
+            models.Index("store", KeyDigest("declared_key"), name="entity_key"),
+            models.Index("store", KeyDigest("resolve_key"), name="entity_resolve_key"),
+            models.Index(
+                fields=["store", "merged_into"],
+                name="entity_absorbed",
+                condition=Q(merged_into__isnull=False),
+            ),
+        ]
 
 
 class EntityAlias(models.Model):
@@ -78,6 +108,7 @@ class EntityAlias(models.Model):
     channel = models.TextField(default="")
     alias = models.TextField()
     declared_key = models.TextField()
+    resolve_key = models.TextField(default="")
 
     class Meta:
         db_table = "mc_entity_alias"
@@ -86,16 +117,24 @@ class EntityAlias(models.Model):
                 "store", "entity", "project_id", "channel", KeyDigest("declared_key"), name="alias_once"
             ),
         ]
-        indexes = [models.Index("store", KeyDigest("declared_key"), name="alias_key")]
+        indexes = [
+            models.Index("store", KeyDigest("declared_key"), name="alias_key"),
+            models.Index("store", KeyDigest("resolve_key"), name="alias_resolve_key"),
+        ]
 
 
 class Mention(models.Model):
-    """A record or a summary names an entity, because somebody declared so."""
+    """A record or a summary names an entity, because somebody declared so.
+
+    `char_start`, `char_end`: where in the record's or summary's text (code points, end exclusive); None: somewhere.
+    """
 
     store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE)
     entity = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="mentions")
     record = models.ForeignKey(Record, on_delete=models.CASCADE, null=True)
     summary = models.ForeignKey(Summary, on_delete=models.CASCADE, null=True)
+    char_start = models.IntegerField(null=True)
+    char_end = models.IntegerField(null=True)
     declared_by = models.TextField(default="agent")
     created_at = models.DateTimeField()
 
@@ -103,7 +142,14 @@ class Mention(models.Model):
         db_table = "mc_mention"
         constraints = [
             models.UniqueConstraint(
-                fields=["store", "entity", "record", "summary"], name="mention_once", nulls_distinct=False
+                fields=["store", "entity", "record", "summary", "char_start", "char_end"],
+                name="mention_once",
+                nulls_distinct=False,
+            ),
+            models.CheckConstraint(
+                condition=Q(char_start=None, char_end=None)
+                | Q(char_start__gte=0, char_end__gt=F("char_start")),
+                name="mention_span_forward",
             ),
             models.CheckConstraint(condition=exactly_one("record", "summary"), name="mention_one_place"),
             models.CheckConstraint(condition=Q(declared_by__in=DECLARED_BY), name="mention_declared_by"),
@@ -112,6 +158,30 @@ class Mention(models.Model):
             models.Index(fields=["store", "record"], name="mention_record"),
             models.Index(fields=["store", "summary"], name="mention_summary"),
         ]
+
+
+class MergeEvent(models.Model):
+    """Two entities were said to be one, and perhaps later not (`reversed_at`). Facts and names are not rewritten."""
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, db_index=False)
+    uuid = models.UUIDField()
+    survivor = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="+")
+    absorbed = models.ForeignKey(Entity, on_delete=models.CASCADE, related_name="+")
+    merged_at = models.DateTimeField()
+    merged_by = models.TextField(default="")
+    reversed_at = models.DateTimeField(null=True)
+    reversed_by = models.TextField(default="")
+
+    class Meta:
+        db_table = "mc_merge_event"
+        constraints = [
+            models.UniqueConstraint(fields=["store", "uuid"], name="merge_uuid"),
+            models.UniqueConstraint(
+                fields=["store", "absorbed"], name="merge_in_force", condition=Q(reversed_at=None)
+            ),
+            models.CheckConstraint(condition=~Q(survivor=F("absorbed")), name="merge_of_two"),
+        ]
+        indexes = [models.Index(fields=["store", "merged_at"], name="merge_order")]
 
 
 class AssociationQuerySet(models.QuerySet["Association"]):

@@ -57,6 +57,8 @@ class Store(models.Model):
     name = models.CharField(max_length=100)
     language = models.CharField(max_length=16, default="english")
     audit = models.CharField(max_length=16, choices=Audit.choices, default=Audit.REQUIRED)
+    # The oldest instant whose belief can still be asked about; None: all of them.
+    belief_horizon_at = models.DateTimeField(null=True)
     # None: the environment's value.
     trace_days = models.IntegerField(null=True)
     # None while no embedder has ever written here.
@@ -100,6 +102,9 @@ class StoreCounter(models.Model):
     summary = models.BigIntegerField(default=0)
     entity = models.BigIntegerField(default=0)
     association = models.BigIntegerField(default=0)
+    document = models.BigIntegerField(default=0)
+    claim = models.BigIntegerField(default=0)
+    fact = models.BigIntegerField(default=0)
     belief_at = models.DateTimeField(null=True)
 
     class Meta:

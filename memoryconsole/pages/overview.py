@@ -21,6 +21,7 @@ from memoryconsole.models import (
     Summary,
 )
 from memoryconsole.models.jobs import JobState
+from memoryconsole.models.search import Part
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.search import advisories
 from memoryconsole.services import tracing
@@ -98,7 +99,7 @@ def _model() -> tuple[embedding.Embedder | None, str]:
 
 
 def _indexing(store: Store, running: embedding.Embedder | None, failure: str) -> Indexing:
-    entries = IndexEntry.objects.filter(store=store, graph=False).count()
+    entries = IndexEntry.objects.filter(store=store, part=Part.RECALL).count()
     vectors = EntryVector.objects.filter(store=store, space=store.active_space_id).count()
     advisory = None
     if failure:

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from memoryconsole import embedding
 from memoryconsole.bulk import copy_rows, take_ids
 from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
+from memoryconsole.models.search import Part
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
 from memoryconsole.search.lexical import key, pack, votes
@@ -125,9 +126,9 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
         return None
     space = space_of(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
-    missing = IndexEntry.objects.filter(~Exists(vectors), store=store, graph=False, pk__gt=after).order_by(
-        "pk"
-    )
+    missing = IndexEntry.objects.filter(
+        ~Exists(vectors), store=store, part=Part.RECALL, pk__gt=after
+    ).order_by("pk")
     entries, more = _step(missing, limit)
     made = embedded(model, [_text(_row(entry)) for entry in entries])
     _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
@@ -216,7 +217,7 @@ def _behind(store: Store, model: embedding.Embedder | None, first: int) -> bool:
         space__name=model.name,
         space__fingerprint=model.fingerprint,
     )
-    before = IndexEntry.objects.filter(store=store, graph=False, pk__lt=first).order_by(
+    before = IndexEntry.objects.filter(store=store, part=Part.RECALL, pk__lt=first).order_by(
         "-stored_at", "-number"
     )
     return before.annotate(done=Exists(vectors)).values_list("done", flat=True).first() is False
@@ -249,7 +250,7 @@ def _analysed(store: Store, row: Record | Summary) -> tuple[list[int], bytes, in
 
 
 _ENTRY_COLUMNS = (
-    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "session_id", "graph",
+    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "session_id", "part",
     "instant", "stored_at", "digest", "analyzer", "keys", "forward", "length",
 )  # fmt: skip
 
@@ -262,7 +263,8 @@ def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tupl
         record, summary, source_id, instant = None, row.pk, "", row.earliest_at
     return (
         pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id,
-        row.session_id, _graph(row), instant, row.created_at, bytes(row.digest)[:DIGEST_BYTES], ANALYZER,
+        row.session_id, Part.GRAPH if _graph(row) else Part.RECALL, instant, row.created_at,
+        bytes(row.digest)[:DIGEST_BYTES], ANALYZER,
         f"{{{','.join(map(str, made.keys))}}}",
         made.forward, made.length,
     )  # fmt: skip
@@ -289,8 +291,8 @@ def _write_vectors(
     if model is None or not entries:
         return 0
     space = space_of(store, model, now=now)
-    rows = [(store.pk, entry, space.pk, literal(vector)) for entry, vector in made]
-    copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "embedding"), rows)
+    rows = [(store.pk, entry, space.pk, Part.RECALL, literal(vector)) for entry, vector in made]
+    copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "part", "embedding"), rows)
     return sum(bool(vector.any()) for _, vector in made)
 
 

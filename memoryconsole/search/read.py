@@ -15,6 +15,7 @@ from django.db.models import Q
 from numpy.typing import NDArray
 
 from memoryconsole.models import IndexEntry, Store
+from memoryconsole.models.search import Part
 from memoryconsole.scope import ReadScope
 from memoryconsole.search.fuse import Key, Kind
 from memoryconsole.search.lexical import FORWARD_BYTES, Found, Ints
@@ -42,7 +43,7 @@ class Ground:
     @property
     def entries(self) -> str:
         """The condition on what is searched at all, as SQL behind other conditions."""
-        return "" if self.graph else " AND NOT graph"
+        return f" AND part <= {Part.GRAPH}" if self.graph else f" AND part = {Part.RECALL}"
 
     @property
     def in_scope(self) -> int:
@@ -81,11 +82,11 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     where, values = _condition(scope)
     seen = "NULL"
     if values:
-        entries = f"mc_index_entry WHERE store_id = s.id AND NOT graph AND {where}"
+        entries = f"mc_index_entry WHERE store_id = s.id AND part = 0 AND {where}"
         seen = f"(SELECT string_agg(int8send(id), ''::bytea) FROM {entries})"  # noqa: S608
     row = _one(
         f"""
-        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND NOT graph), {seen},
+        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = 0), {seen},
                s.language, s.active_space_id, p.name, p.fingerprint
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
         WHERE s.id = %s
@@ -108,7 +109,7 @@ def read_session_ground(store: Store, session_id: str) -> tuple[int, Ground] | N
     """
     found = _all(
         """
-        SELECT n.id, (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND NOT graph), s.language,
+        SELECT n.id, (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = 0), s.language,
                s.active_space_id, p.name, p.fingerprint
         FROM mc_session AS n JOIN mc_store AS s ON s.id = n.store_id
         LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id

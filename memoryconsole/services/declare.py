@@ -13,6 +13,7 @@ from typing import Any, Literal
 from django.db import transaction
 
 from memoryconsole.declarations import Declaration
+from memoryconsole.folding import resolve_key
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Store, StoreCounter
 from memoryconsole.services.declare_names import PlannedEntity
 from memoryconsole.services.declare_plan import PlannedRelation, Planner, Retraction, Row
@@ -136,6 +137,7 @@ def _apply(
                 channel=alias.scope[1],
                 alias=alias.name.text,
                 declared_key=alias.name.key,
+                resolve_key=resolve_key(alias.name.text),
             )
             for alias in planner.new_aliases
         ),
@@ -178,6 +180,7 @@ def _write_entities(
                 channel=entity.scope[1],
                 name=entity.name,
                 declared_key=entity.key,
+                resolve_key=resolve_key(entity.name),
                 declared_by=declared_by,
                 created_at=now,
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from memoryconsole.folding import declared_key
+from memoryconsole.folding import declared_key, resolve_key
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Summary
 from memoryconsole.services.numbering import lock_counter, take_numbers
 from memoryconsole.services.transfer.lines import BadLine
@@ -48,6 +48,7 @@ def store_entities(context: Context, items: Sequence[Item]) -> Outcome:
         entity = Entity(
             store=context.store,
             declared_key=declared_key(members["name"]),
+            resolve_key=resolve_key(members["name"]),
             created_at=members["created_at"] if context.restoring else context.now,
             **{name: members[name] for name in names},
         )
@@ -88,6 +89,7 @@ def store_aliases(context: Context, items: Sequence[Item]) -> Outcome:
             channel=members["channel"],
             alias=members["alias"],
             declared_key=declared_key(members["alias"]),
+            resolve_key=resolve_key(members["alias"]),
         )
         same = (entity, alias.project_id, alias.channel, alias.declared_key)
         _note(outcome, known, same, alias, fresh)
