@@ -49,6 +49,9 @@ class Job(models.Model):
                 name="job_waiting",
                 condition=Q(state__in=["queued", "running"]),
             ),
+            # A store's jobs, page by page; and those that ended long enough ago.
+            models.Index(fields=["store", "created_at", "uuid"], name="job_listed"),
+            models.Index(fields=["finished_at"], name="job_ended", condition=Q(finished_at__isnull=False)),
         ]
 
 
@@ -89,3 +92,5 @@ class IdempotencyKey(models.Model):
                 fields=["store", "user", "route", "key"], name="idempotency_key_once", nulls_distinct=False
             ),
         ]
+        # Those that are old enough to be dropped.
+        indexes = [models.Index(fields=["created_at"], name="idempotency_key_age")]
