@@ -1,18 +1,18 @@
 """The only reader of expand-query: a session's graph in, frozen values out. Call inside `snapshot()`.
 
 The way down is planned first, without a text: one statement walks the graph as the core will, depth first and in
-stored order, and ends where the budget must be used up. Texts follow in the order in which the core asks for them, 200
-at a time, and only as far as it asks.
+stored order, and ends where the budget must be used up. It brings the first thousand texts along. Others follow in the
+order in which the core asks for them, 250 at a time, and only as far as it asks.
 
-Statements: one for the session and its selected summaries, one for the plan, and one per 200 texts. A search takes
-four in the place of the first, one more where there are vectors, and one in a store of more than 20,000 texts. What is
-read depends on the budget, never on the size of the session.
+Statements: one for the session and its selected summaries, one for the plan, and one per 250 further texts. A search
+takes four in the place of the first, one more where there are vectors, and one in a store of more than 20,000 texts.
+What is read on the way depends on the budget, never on the size of the session.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from memoryconsole import search
 from memoryconsole.models import Store
@@ -20,7 +20,15 @@ from memoryconsole.models.payloads import INGEST_PAYLOAD
 from memoryconsole.refs import numbers_by_kind
 from provenance.expand_query.core import Lineage, Message, Node, Payload
 from provenance.expand_query.core.collect import PENDING_SHOWN
-from provenance.expand_query.texts import HYDRATED, PAYLOAD_FACTS, Texts, all_rows, read_payload_facts
+from provenance.expand_query.texts import (
+    FIRST_TEXTS,
+    HYDRATED,
+    PAYLOAD_FACTS,
+    Texts,
+    all_rows,
+    read_payload_facts,
+    select_texts,
+)
 
 SPARE_TOKENS: Final = 64
 """Read beyond the budget, so that small budgets find their way past gaps and empty texts (contract, section B.5)."""
@@ -118,8 +126,7 @@ def select(store: Store, session_id: str, numbers: Sequence[int]) -> Nominated |
 
 def read(store: Store, session_id: str, nominated: Nominated, *, budget: int) -> Reading:
     """The plan of the way down from what was nominated, as far as `budget` tokens can reach (one statement)."""
-    keys = [pk for _, pk in nominated.nodes]
-    steps = _plan(store, nominated.session, keys, budget + SPARE_TOKENS) if keys else []
+    steps, read = _plan(store, nominated, budget + SPARE_TOKENS) if nominated.nodes else ([], [])
     sources: dict[int, list[int | None]] = {}
     order: dict[tuple[str, int], None] = {("ep", number): None for number, _ in nominated.nodes}
     order |= dict.fromkeys(("mem", hit.number) for hit in nominated.hits)
@@ -128,6 +135,7 @@ def read(store: Store, session_id: str, nominated: Nominated, *, budget: int) ->
         sources.setdefault(number, listed)
         order |= dict.fromkeys((kind, each) for each in listed if each is not None)
     texts = Texts(store, nominated.session, list(order), sources)
+    texts.keep(read)
     return Reading(session_id, tuple(number for number, _ in nominated.nodes), nominated.hits, texts)
 
 
@@ -227,46 +235,68 @@ _PLAN: Final = f"""
             SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
                    coalesce(array_agg(child ORDER BY place)
                             FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
-                   coalesce(sum(cost), 0)::bigint AS cost
+                   coalesce(sum(cost), 0) AS cost
             FROM (
-                SELECT place, number, record, child, cost, sum(cost) OVER (ORDER BY place) - cost AS before,
-                       row_number() OVER (ORDER BY place) AS nth
+                SELECT place, number, record, child, cost, sum(cost) OVER sofar - cost AS before,
+                       row_number() OVER sofar AS nth
                 FROM (
                     SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
                            CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
                            greatest(1, octet_length(coalesce(p.content, r.content, c.summary))
-                                       * {OCTETS_TO_TOKENS})::bigint AS cost
+                                       * {OCTETS_TO_TOKENS})::int AS cost
                     FROM mc_summary_source AS s
                     LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
                     LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
                     LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL
                         AND c.session_id = %(session)s
                     WHERE s.store_id = %(store)s AND s.summary_id = w.stack[1]
-                    ORDER BY s.source_index LIMIT %(most)s) AS places) AS summed
+                    ORDER BY s.source_index LIMIT %(most)s) AS places
+                WINDOW sofar AS (ORDER BY place ROWS UNBOUNDED PRECEDING)) AS summed
             WHERE before < %(most)s - w.spent OR nth <= {PENDING_SHOWN}) AS seen
         CROSS JOIN LATERAL (
             SELECT w.spent + CASE WHEN w.depths[1] > 0 THEN {VISIT_TOKENS} ELSE 0 END + seen.cost AS spent,
                    w.many - (w.depths[1] = 0)::int AS many) AS after
         WHERE cardinality(w.stack) > 0
+    ), listed AS (
+        SELECT way.step, u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node
+        WHERE way.numbers IS NOT NULL
+    ), first AS (
+        SELECT * FROM (
+            SELECT -1 AS step, 0 AS place, FALSE AS record, number FROM unnest(%(selected)s::bigint[]) AS number
+            UNION ALL SELECT -1, 0, TRUE, number FROM unnest(%(hits)s::bigint[]) AS number
+            UNION ALL SELECT step, place, rows, source
+            FROM listed, unnest(numbers) WITH ORDINALITY AS each (source, place)
+            WHERE source IS NOT NULL) AS wanted
+        ORDER BY step, place LIMIT {FIRST_TEXTS}
     )
-    SELECT u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node
-    WHERE way.numbers IS NOT NULL ORDER BY way.step
+    {select_texts("ARRAY(SELECT number FROM first WHERE NOT record)", "ARRAY(SELECT number FROM first WHERE record)")}
+    UNION ALL
+    SELECT 'step', number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           json_build_array(step, CASE WHEN rows THEN 'mem' ELSE 'ep' END, numbers)::text
+    FROM listed
 """  # noqa: S608  (constants of this module)
 
 
-def _plan(
-    store: Store, session: int, roots: Sequence[int], most: int
-) -> list[tuple[int, str, list[int | None]]]:
-    """(number, kind of its sources, their numbers with None at gaps) of each visited summary, in order of visits."""
+_Step = tuple[int, str, list[int | None]]
+"""(number, kind of its sources, their numbers with None at gaps) of a visited summary."""
+
+
+def _plan(store: Store, nominated: Nominated, most: int) -> tuple[list[_Step], list[tuple[Any, ...]]]:
+    """(the steps in order of visits, rows of the first texts on the way)."""
     rows = all_rows(
         _PLAN,
         {
-            "roots": list(roots),
-            "many": len(roots),
-            "session": session,
+            "roots": [pk for _, pk in nominated.nodes],
+            "many": len(nominated.nodes),
+            "selected": [number for number, _ in nominated.nodes],
+            "hits": [hit.number for hit in nominated.hits],
+            "session": nominated.session,
             "store": store.pk,
             "most": most,
+            "hydrate": True,
             "ingest": INGEST_PAYLOAD,
         },
     )
-    return [(number, "mem" if records else "ep", listed) for number, records, listed in rows]
+    steps = sorted((*json.loads(row[-1]), row[1]) for row in rows if row[0] == "step")
+    texts = [row for row in rows if row[0] != "step"]
+    return [(number, kind, listed) for _, kind, listed, number in steps], texts

@@ -5,10 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memoryconsole.models.traces import row_key
-from memoryconsole.refs import split_ref
 from memoryconsole.traces import kept_digest
 from provenance.expand_query.core import Context
-from provenance.expand_query.core.blocks import Block, ChildrenBlock, GraphPagination, Message, SummaryBlock
+from provenance.expand_query.core.blocks import (
+    Block,
+    ChildrenBlock,
+    GraphPagination,
+    Message,
+    MessagesBlock,
+    SummaryBlock,
+)
 from provenance.expand_query.lineage import Reading
 
 Json = dict[str, Any]
@@ -95,8 +101,20 @@ def _message(message: Message) -> list[Any]:
 
 def quoted(blocks: Iterable[Block]) -> list[int]:
     """The rows in an answer, as a trace's index holds them."""
-    refs = dict.fromkeys(entry[0] for block in blocks for entry in _block(block)["shown"])
-    return [row_key(*split_ref(ref)) for ref in refs]
+    return list(
+        dict.fromkeys(row_key(kind, number) for kind, number in _quoted(blocks) if number is not None)
+    )
+
+
+def _quoted(blocks: Iterable[Block]) -> Iterator[tuple[str, int | None]]:
+    for block in blocks:
+        match block:
+            case SummaryBlock():
+                yield "ep", block.node_id
+            case ChildrenBlock():
+                yield from (("ep", child.node_id) for child in block.children if child is not None)
+            case MessagesBlock():
+                yield from (("mem", message.store_id) for message in block.messages if message is not None)
 
 
 def of_page(body: Json) -> Json:

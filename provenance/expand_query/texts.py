@@ -1,14 +1,14 @@
 """The texts of a planned way down, read in its order while they are asked for. Call inside `snapshot()`.
 
-A part of `lineage.py`, the only reader: it says which, this file reads them, TEXTS_AT_ONCE a statement.
+A part of `lineage.py`, the only reader: it says which, this file reads them, many a statement.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db import connection
 
@@ -18,7 +18,13 @@ from memoryconsole.times import write_stamp
 from provenance.expand_query.core import Message, Node, Page, Payload
 from provenance.expand_query.core.blocks import EXTERNALIZED_PAYLOAD, MESSAGE
 
-TEXTS_AT_ONCE: Final = 200
+FIRST_TEXTS: Final = 1000
+"""Nearly what the default budget shows of messages of a line each. A plan ends where its texts must come to the budget,
+so that they are no more than that and the ones that go beyond it.
+"""
+
+TEXTS_AT_ONCE: Final = 250
+"""Of those that follow: a plan is longer than what is asked of it."""
 
 # A payload stands in its row's stead when its owner is the request's session or the row's (contract, section B.5).
 VISIBLE: Final = "p.session_id IN (%(session)s, r.session_id)"
@@ -29,15 +35,19 @@ PAYLOAD_FACTS: Final = """
         'session_id', coalesce(o.session_id, ''), 'field_path', p.field_path, 'content_chars', char_length(p.content),
         'content_bytes', octet_length(p.content), 'created_at', p.created_at)::text"""
 
-_TEXTS: Final = f"""
+
+def select_texts(ep: str, mem: str) -> str:
+    """The statement that reads the texts of these summaries and records, SQL of an array of numbers each."""
+    return f"""
     SELECT 'ep', s.number, s.digest, s.summary, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
            json_build_array(s.depth, s.token_count, s.source_token_count, s.source_type, s.expand_hint,
                coalesce((SELECT max(source_index) + 1 FROM mc_summary_source AS l
                          WHERE l.store_id = s.store_id AND l.summary_id = s.id), 0))::text
     FROM mc_summary AS s
-    WHERE s.store_id = %(store)s AND s.number = ANY(%(ep)s::bigint[]) AND s.deleted_at IS NULL
+    WHERE s.store_id = %(store)s AND s.number = ANY({ep}) AND s.deleted_at IS NULL
     UNION ALL
-    SELECT 'mem', r.number, r.digest, r.content, n.session_id, r.session_id = %(session)s, r.channel, r.role,
+    SELECT 'mem', r.number, r.digest, r.content, coalesce(n.session_id, ''),
+           coalesce(r.session_id = %(session)s, FALSE), r.channel, r.role,
            r.timestamp, r.tool_call_id, r.tool_name, r.tool_calls IS NOT NULL, r.conversation_id,
            CASE WHEN %(hydrate)s AND {HYDRATED} THEN p.content END, p.digest,
            CASE WHEN p.id IS NOT NULL THEN {PAYLOAD_FACTS} END
@@ -45,14 +55,19 @@ _TEXTS: Final = f"""
     LEFT JOIN mc_session AS n ON n.id = r.session_id
     LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {VISIBLE}
     LEFT JOIN mc_session AS o ON o.id = p.session_id
-    WHERE r.store_id = %(store)s AND r.number = ANY(%(mem)s::bigint[]) AND r.deleted_at IS NULL
+    WHERE r.store_id = %(store)s AND r.number = ANY({mem}) AND r.deleted_at IS NULL
 """  # noqa: S608  (constants of this module)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A record as it was read. `hydrated`: its payload's text, when that stands in its stead."""
+_TEXTS: Final = select_texts("%(ep)s::bigint[]", "%(mem)s::bigint[]")
 
+
+class _Row(NamedTuple):
+    """A record as it was read, its columns in their order. `hydrated`: its payload's text, when that stands in its
+    stead.
+    """
+
+    kind: str
     number: int
     digest: bytes
     content: str
@@ -118,7 +133,6 @@ class Texts:
     rows: dict[int, _Row] = field(default_factory=dict)
     read_nodes: dict[int, tuple[Node, bytes]] = field(default_factory=dict)
     asked: dict[str, bytes] = field(default_factory=dict)
-    statements: int = 0
     nodes: "_Nodes" = field(init=False)
     messages: "_Messages" = field(init=False)
     _places: dict[tuple[str, int], int] = field(init=False)
@@ -138,9 +152,9 @@ class Texts:
         if number not in self.rows:
             self._read(("mem", number))
         row = self.rows[number]
-        self.asked[f"mem:{number}"] = row.digest
+        self.asked[f"mem:{number}"] = bytes(row.digest)
         if row.hydrated is not None and row.payload is not None and row.payload_digest is not None:
-            self.asked[f"payload:{row.payload.ref}"] = row.payload_digest
+            self.asked[f"payload:{row.payload.ref}"] = bytes(row.payload_digest)
         return row
 
     def found(self, number: int, rank: int | None) -> Message:
@@ -148,7 +162,7 @@ class Texts:
 
     def _read(self, wanted: tuple[str, int]) -> None:
         """Read the text that is wanted and those that are asked for next. Raises KeyError outside the plan."""
-        rest = (self.order[place] for place in range(self._places[wanted], len(self.order)))
+        rest = islice(self.order, self._places[wanted], None)
         batch = list(islice((each for each in rest if not self._has(each)), TEXTS_AT_ONCE))
         rows = all_rows(
             _TEXTS,
@@ -157,16 +171,22 @@ class Texts:
                 "session": self.session,
                 "hydrate": self.hydrate,
                 "ingest": INGEST_PAYLOAD,
-                "ep": [number for kind, number in batch if kind == "ep"],
-                "mem": [number for kind, number in batch if kind == "mem"],
+                "ep": _numbers(number for kind, number in batch if kind == "ep"),
+                "mem": _numbers(number for kind, number in batch if kind == "mem"),
             },
         )
-        self.statements += 1
-        for kind, number, digest, text, *columns in rows:
+        self.keep(rows)
+
+    def keep(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take rows of `select_texts`, read before they are asked for."""
+        for row in rows:
+            kind, number, digest, text, facts = row[0], row[1], row[2], row[3], row[-1]
             if kind == "ep":
-                self.read_nodes[number] = self._node(number, text, json.loads(columns[-1])), bytes(digest)
+                self.read_nodes[number] = self._node(number, text, json.loads(facts)), bytes(digest)
+            elif facts is None:
+                self.rows[number] = _Row._make(row)
             else:
-                self.rows[number] = _row(number, digest, text, columns)
+                self.rows[number] = _Row._make((*row[:-1], read_payload_facts(json.loads(facts))))
 
     def _has(self, each: tuple[str, int]) -> bool:
         kind, number = each
@@ -187,26 +207,9 @@ class Texts:
         )
 
 
-def _row(number: int, digest: Any, content: str, columns: Sequence[Any]) -> _Row:
-    (session_id, current, channel, role, timestamp, tool_call_id, tool_name, has_tool_calls, conversation_id, hydrated,
-     payload_digest, facts) = columns  # fmt: skip
-    return _Row(
-        number=number,
-        digest=bytes(digest),
-        content=content,
-        session_id=session_id or "",
-        current=bool(current),
-        channel=channel,
-        role=role,
-        timestamp=timestamp,
-        tool_call_id=tool_call_id,
-        tool_name=tool_name,
-        has_tool_calls=has_tool_calls,
-        conversation_id=conversation_id,
-        hydrated=hydrated,
-        payload_digest=None if payload_digest is None else bytes(payload_digest),
-        payload=None if facts is None else read_payload_facts(json.loads(facts)),
-    )
+def _numbers(numbers: Iterable[int]) -> str:
+    """An array as PostgreSQL writes it: a driver takes a millisecond for a thousand numbers."""
+    return f"{{{','.join(map(str, numbers))}}}"
 
 
 class _Asked(Mapping[int, Any]):

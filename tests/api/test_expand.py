@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
-from memoryconsole.models import Payload, Record, RecordNode, Session, Summary, SummarySource
+from memoryconsole.models import Payload, Record, RecordNode, Summary, SummarySource
+from memoryconsole.search import words as search_words
 from memoryconsole.services.payloads import externalise
 from provenance.expand_query import lineage
 from tests.api.expanding import Graph
@@ -230,34 +231,48 @@ def test_externalising_moves_a_text_out_and_leaves_a_placeholder(graph, settings
     assert f"mem:{number}" not in [row["ref"] for row in found]
 
 
-@pytest.mark.parametrize("count", [1, 150, 450])
-def test_statements_are_six_and_one_for_two_hundred_texts(graph, count):
-    rows = graph.say(*(f"walrus {n}" for n in range(count)))
+@pytest.mark.parametrize("count", [1, 150, 450, 1100])
+@pytest.mark.parametrize("embedder", ["none", "wordllama"])
+def test_statements_are_seven_and_few_for_texts_beyond_a_thousand(
+    graph, settings, monkeypatch, embedder, count
+):
+    """In a store above whose size words are counted before they are looked for, and with vectors to compare."""
+    settings.EMBEDDER = embedder
+    monkeypatch.setattr(search_words, "MAX_ROWS", 1)
+    texts = [f"walrus {n}" for n in range(count)]
+    rows = [row for n in range(0, count, 1000) for row in graph.say(*texts[n : n + 1000])]
     leaves = [graph.sum_up(f"leaf {n}", rows[n : n + 30]) for n in range(0, count, 30)]
     root = graph.sum_up("root", leaves, "nodes")
-    for ask in ({"node_ids": [root]}, {"query": "walrus root", "max_results": 100}):
+    searched = 6 if embedder == "wordllama" else 5
+    asks = (({"node_ids": [root]}, 1), ({"query": "walrus root", "max_results": 100}, searched))
+    for ask, chosen in asks:
         with CaptureQueriesContext(connection) as captured:
             found = graph.ask(**ask)
         begins = next(
             n for n, q in enumerate(captured.captured_queries) if "transaction_timestamp" in q["sql"]
         )
         ends = next(n for n, q in enumerate(captured.captured_queries) if q["sql"] == "COMMIT")
-        texts = count + len(leaves) + 1
+        asked = count + len(leaves) + 1
         assert found["context_truncated"] is False
-        assert ends - begins - 1 <= 6 + math.ceil(texts / 200)
+        further = math.ceil(max(asked - 1000, 0) / 250)
+        assert ends - begins - 1 == chosen + 1 + further <= 6 + math.ceil(asked / 200)
 
 
 def test_what_is_read_depends_on_the_budget_and_not_on_the_session(graph):
     rows = graph.say(*(f"row {n} " + "word " * 20 for n in range(900)))
     leaves = [graph.sum_up(f"leaf {n}", rows[n : n + 30]) for n in range(0, 900, 30)]
     graph.sum_up("root", leaves, "nodes")
-    session = Session.objects.get(store=graph.store)
-    roots = [Summary.objects.get(store=graph.store, summary="root").pk]
-    plans = [lineage._plan(graph.store, session.pk, roots, budget + 64) for budget in (10, 500, 100_000)]
-    sizes = [sum(len(listed) for _, _, listed in plan) for plan in plans]
-    assert sizes[0] < 64
-    assert sizes[1] < 200
-    assert sizes[2] == 930
+    root = Summary.objects.get(store=graph.store, summary="root").number
+    chosen = lineage.select(graph.store, graph.session, [root])
+    readings = [
+        lineage.read(graph.store, graph.session, chosen, budget=budget) for budget in (10, 500, 100_000)
+    ]
+    planned = [len(reading.texts.order) for reading in readings]
+    assert planned[0] < 64
+    assert planned[1] < 200
+    assert planned[2] == 931
+    # The texts themselves come along, as far as one statement goes.
+    assert [len(reading.texts.rows) + len(reading.texts.read_nodes) for reading in readings] == planned
 
 
 def test_a_chain_of_forty_levels_is_gone_down(graph):

@@ -29,6 +29,7 @@ DEFAULT_MAX_TOKENS = 4000
 """Contract, section D."""
 
 SESSION = Scope.of_session("s-quay")
+EVERY = 10**6
 
 
 def build(
@@ -45,7 +46,7 @@ def test_the_object_is_bounded_and_its_counts_agree(
     blocks = read_blocks(written)
     body = build(blocks, scope, status, truncated)
     assert len(json.dumps(body)) <= LIMIT
-    found = identities(blocks, scope.session_id)
+    found = identities(blocks, scope.session_id, most=EVERY).listed
     listed = body["items"]
     # Whole items, the first ones, in first-seen order.
     assert listed == [item(identity) for identity in found[: len(listed)]]
@@ -67,7 +68,7 @@ def test_the_object_is_bounded_and_its_counts_agree(
 def test_one_more_item_would_not_have_fitted(written: list[Any]) -> None:
     blocks = read_blocks(written)
     body = build(blocks)
-    found = identities(blocks, SESSION.session_id)
+    found = identities(blocks, SESSION.session_id, most=EVERY).listed
     kept = len(body["items"])
     if kept == min(24, len(found)):
         return
@@ -77,9 +78,19 @@ def test_one_more_item_would_not_have_fitted(written: list[Any]) -> None:
 
 
 @relaxed
+@given(written_blocks(), st.integers(1, 6))
+def test_the_first_identities_are_the_first_of_all(written: list[Any], most: int) -> None:
+    blocks = read_blocks(written)
+    first, every = (identities(blocks, SESSION.session_id, most=each) for each in (most, EVERY))
+    assert first.listed == every.listed[:most]
+    assert (first.unique, first.occurrences) == (len(every.listed), every.occurrences)
+    assert every.occurrences == sum(identity.occurrences for identity in every.listed)
+
+
+@relaxed
 @given(written_blocks())
 def test_every_item_is_bounded(written: list[Any]) -> None:
-    for identity in identities(read_blocks(written), SESSION.session_id):
+    for identity in identities(read_blocks(written), SESSION.session_id, most=EVERY).listed:
         told = item(identity)
         assert len(told["quote"]) <= 500
         assert all(len(told[name]) <= 256 for name in ("session_id", "evidence_id"))
@@ -127,7 +138,7 @@ def test_statuses_differ_in_two_members(written: list[Any]) -> None:
 @given(worlds())
 def test_on_unchanged_data_an_expansion_begins_with_the_quote(world: World) -> None:
     stored = Lineage(nodes=world.lineage.nodes, messages={n: row(n, text) for n, text in world.rows.items()})
-    for identity in identities(world.collect().blocks, SESSION.session_id):
+    for identity in identities(world.collect().blocks, SESSION.session_id, most=EVERY).listed:
         told = item(identity)
         args = told["expand_args"]
         window = Window(max_tokens=DEFAULT_MAX_TOKENS, content_offset=args.get("content_offset", 0))

@@ -234,6 +234,28 @@ class Message:
     def externalized_ref(self) -> str:
         return self.externalized.ref if self.externalized else ""
 
+    def shown(self, place: int, page: Page) -> Message:
+        """The row as a source at this place, with this much of its text."""
+        # Written out: an answer holds a thousand of these, and `replace` takes twice the time.
+        return Message(
+            store_id=self.store_id,
+            source_index=place,
+            session_id=self.session_id,
+            source=self.source,
+            from_current_session=self.from_current_session,
+            role=self.role,
+            page=page,
+            content_source=self.content_source,
+            transcript_content=self.transcript_content,
+            externalized=self.externalized,
+            timestamp=self.timestamp,
+            search_rank=self.search_rank,
+            match_window_offset=self.match_window_offset,
+            tool_call_id=self.tool_call_id,
+            tool_name=self.tool_name,
+            tool_calls_omitted=self.tool_calls_omitted,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesBlock:

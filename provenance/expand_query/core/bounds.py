@@ -32,6 +32,9 @@ QUOTE_MAX_CHARS: Final = 500
 METADATA_MAX_CHARS: Final = 256
 """The contract's: code points of one metadata text."""
 
+SEPARATOR: Final = ", "
+"""What ``json.dumps`` writes between two items of a list."""
+
 PATHS_MAX: Final = 8
 """The contract's: distinct paths named of one item."""
 
@@ -69,20 +72,13 @@ def fit(items: Sequence[Json], envelope: Callable[[Sequence[Json]], Json]) -> Js
     """The envelope around as many of the first items as fit; None when it is too long without any.
 
     ``items``: those of at most the first ``ITEMS_MAX`` identities. ``envelope`` gives the whole object around
-    the items it is given.
+    the items it is given, as its member ``items``.
     """
-    listed = _no_longer_than_the_limit(items)
-    while True:
-        whole = envelope(listed)
-        if measure(whole) <= SERIALIZED_CHAR_LIMIT:
+    # Each item is measured once: 24 of escaped text may be sixty times the limit.
+    ends = [0, *accumulate(measure(item) + len(SEPARATOR) for item in items)]
+    for kept in range(bisect_right(ends, SERIALIZED_CHAR_LIMIT) - 1, -1, -1):
+        whole = envelope(items[:kept])
+        length = measure(whole | {"items": []}) + ends[kept] - (len(SEPARATOR) if kept else 0)
+        if length <= SERIALIZED_CHAR_LIMIT:
             return whole
-        if not listed:
-            return None
-        listed = listed[:-1]
-
-
-def _no_longer_than_the_limit(items: Sequence[Json]) -> Sequence[Json]:
-    # An object is longer than its items alone. Measuring each once spares the loop what cannot fit anyway:
-    # 24 items of escaped text may be sixty times the limit.
-    ends = list(accumulate(measure(item) for item in items))
-    return items[: bisect_right(ends, SERIALIZED_CHAR_LIMIT)]
+    return None

@@ -45,6 +45,8 @@ VISITS_MIN: Final = 64
 VISITS_PER_TOKEN: Final = 4
 """Contract, section B.5: visits are capped at the larger of 64 and 4 for each token of the budget."""
 
+_COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
+
 PENDING_SHOWN: Final = 8
 """A guess: enough of the unvisited nodes to go on with; each can be asked for by its id."""
 
@@ -89,9 +91,10 @@ class _Descent:
         self.blocks.append(block)
         if isinstance(block, MessagesBlock):
             for message in block.messages:
-                self.budget.charge((message and message.transcript_content) or "")
+                if message is not None and message.transcript_content:
+                    self.budget.charge(message.transcript_content)
         if block.path != ROOT:
-            self.budget.charge(json.dumps(write_path(block.path), separators=(",", ":")))
+            self.budget.charge(_COMPACT.encode(write_path(block.path)))
 
 
 def collect(

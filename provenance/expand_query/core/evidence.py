@@ -18,8 +18,9 @@ says nothing about whether it resolves, and nothing about who may use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from provenance.expand_query.core.blocks import (
@@ -39,6 +40,8 @@ from provenance.expand_query.core.bounds import PATHS_MAX, QUOTE_MAX_CHARS, boun
 Json = dict[str, Any]
 SourceType = Literal["summary", "raw_message", "externalized_payload"]
 Locator = Mapping[str, int | str]
+Seen = tuple[str, "Callable[[], Occurrence]"]
+"""The key of an occurrence, and the rest of it: an answer has a thousand and tells of a few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,21 +82,45 @@ class Identity:
             self.paths_truncated = True
 
 
-def identities(blocks: Iterable[Block | None], session_id: str) -> list[Identity]:
-    """Every identity of the blocks, in first-seen order. ``session_id`` is the request's."""
-    found: dict[str, Identity] = {}
-    for occurrence in occurrences(blocks, session_id):
-        found.setdefault(occurrence.key, Identity(occurrence)).count(occurrence.path)
-    return list(found.values())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identities:
+    """The first identities, in first-seen order, each with all its occurrences; and how many there are of both."""
+
+    listed: list[Identity]
+    unique: int
+    occurrences: int
+
+
+def identities(blocks: Iterable[Block | None], session_id: str, *, most: int) -> Identities:
+    """The first ``most`` identities of the blocks, at least 1. ``session_id`` is the request's."""
+    found: dict[str, Identity | None] = {}
+    occurrences = 0
+    for key, rest in _seen(blocks, session_id):
+        occurrences += 1
+        if key not in found and len(found) >= most:
+            found[key] = None
+        elif key not in found:
+            found[key] = identity = Identity(rest())
+            identity.count(identity.first.path)
+        elif (known := found[key]) is not None:
+            known.count(rest().path)
+    listed = [identity for identity in found.values() if identity is not None]
+    return Identities(listed=listed, unique=len(found), occurrences=occurrences)
 
 
 def occurrences(blocks: Iterable[Block | None], session_id: str) -> Iterator[Occurrence]:
     """Every text of the blocks, in context order."""
+    return (rest() for _, rest in _seen(blocks, session_id))
+
+
+def _seen(blocks: Iterable[Block | None], session_id: str) -> Iterator[Seen]:
     for number, block in enumerate(blocks):
         place = f"context:{number}"
         match block:
             case SummaryBlock():
-                yield _summary(block, f"{place}:summary", session_id, {"node_id": block.node_id}, block.path)
+                key = _summary_key(block, f"{place}:summary")
+                places = {"node_id": block.node_id}
+                yield key, partial(_summary, key, block, session_id, places, block.path)
             case ChildrenBlock():
                 yield from _children(block, place, session_id)
             case MessagesBlock():
@@ -144,16 +171,19 @@ def _locator(locator: Locator | None) -> Json:
     return {"expand_args": dict(locator), "locator_present": True, "locator_replay_status": "unverified"}
 
 
+def _summary_key(shown: SummaryBlock | Child, place: str) -> str:
+    return place if shown.node_id is None else f"node:{shown.node_id}"
+
+
 def _summary(
+    key: str,
     shown: SummaryBlock | Child,
-    place: str,
     session_id: str,
     places: Mapping[str, int | None],
     path: SourcePath,
 ) -> Occurrence:
-    known = shown.node_id is not None
     return Occurrence(
-        key=f"node:{shown.node_id}" if known else place,
+        key=key,
         source_type="summary",
         places=places,
         text=shown.summary,
@@ -163,37 +193,52 @@ def _summary(
     )
 
 
-def _children(block: ChildrenBlock, place: str, session_id: str) -> Iterator[Occurrence]:
+def _children(block: ChildrenBlock, place: str, session_id: str) -> Iterator[Seen]:
     for number, child in enumerate(block.children):
-        if child is None:
-            continue
-        places = {
-            "node_id": child.node_id,
-            "parent_node_id": block.node_id,
-            "source_index": child.source_index,
-        }
-        path = block.path.step(_hop(block.node_id, child.source_index))
-        yield _summary(child, f"{place}:child:{number}", session_id, places, path)
+        if child is not None:
+            key = _summary_key(child, f"{place}:child:{number}")
+            yield key, partial(_child, key, child, block, session_id)
 
 
-def _messages(block: MessagesBlock, place: str) -> Iterator[Occurrence]:
+def _child(key: str, child: Child, block: ChildrenBlock, session_id: str) -> Occurrence:
+    places = {
+        "node_id": child.node_id,
+        "parent_node_id": block.node_id,
+        "source_index": child.source_index,
+    }
+    return _summary(key, child, session_id, places, _step(block, child.source_index))
+
+
+def _messages(block: MessagesBlock, place: str) -> Iterator[Seen]:
     for number, message in enumerate(block.messages):
         if message is None:
             continue
-        # What a search found was reached by no hop.
-        found = block.type == "raw_messages"
-        path = block.path if found else block.path.step(_hop(block.node_id, message.source_index))
-        content = _content(message, block, f"{place}:message:{number}", path)
-        yield content
-        if message.transcript_content not in (None, content.text):
-            yield _transcript(message, block, f"{place}:message:{number}:{TRANSCRIPT_CONTENT}", path)
+        key = _content_key(message, f"{place}:message:{number}")
+        yield key, partial(_content, key, message, block)
+        if message.transcript_content not in (None, message.page.content):
+            known = message.store_id is not None
+            where = f"{place}:message:{number}:{TRANSCRIPT_CONTENT}"
+            key = f"store:{message.store_id}:0:{TRANSCRIPT_CONTENT}" if known else where
+            yield key, partial(_transcript, key, message, block)
 
 
-def _hop(node_id: int | None, source_index: int | None) -> Hop | None:
-    return None if node_id is None or source_index is None else Hop(node_id, source_index)
+def _step(block: ChildrenBlock | MessagesBlock, source_index: int | None) -> SourcePath:
+    """The path of a block's entry. What a search found was reached by no hop."""
+    if block.type == "raw_messages":
+        return block.path
+    if block.node_id is None or source_index is None:
+        return block.path.step(None)
+    return block.path.step(Hop(block.node_id, source_index))
 
 
-def _content(message: Message, block: MessagesBlock, place: str, path: SourcePath) -> Occurrence:
+def _content_key(message: Message, place: str) -> str:
+    offset, shows = message.page.content_offset, message.content_source
+    if shows == EXTERNALIZED_PAYLOAD and (ref := message.externalized_ref):
+        return f"externalized:{ref}:{offset}"
+    return place if message.store_id is None else f"store:{message.store_id}:{offset}:{shows}"
+
+
+def _content(key: str, message: Message, block: MessagesBlock) -> Occurrence:
     """What is shown of a message: its payload when hydrated, else its row's own text."""
     offset, ref, shows = message.page.content_offset, message.externalized_ref, message.content_source
     hydrated = shows == EXTERNALIZED_PAYLOAD
@@ -201,10 +246,6 @@ def _content(message: Message, block: MessagesBlock, place: str, path: SourcePat
         None if message.store_id is None else {"store_id": message.store_id, "content_offset": offset}
     )
     by_ref: Locator = {"externalized_ref": ref, "content_offset": offset}
-    if hydrated and ref:
-        key = f"externalized:{ref}:{offset}"
-    else:
-        key = place if message.store_id is None else f"store:{message.store_id}:{offset}:{shows}"
     return Occurrence(
         key=key,
         source_type="externalized_payload" if hydrated else "raw_message",
@@ -213,21 +254,20 @@ def _content(message: Message, block: MessagesBlock, place: str, path: SourcePat
         metadata={**_whose(message), "content_source": shows, "externalized_ref": ref},
         # The row of a hydrated message holds its placeholder: its id would open another text.
         locator=(by_ref if ref and emitted_whole(ref) else None) if hydrated else by_row,
-        path=path,
+        path=_step(block, message.source_index),
     )
 
 
-def _transcript(message: Message, block: MessagesBlock, place: str, path: SourcePath) -> Occurrence:
+def _transcript(key: str, message: Message, block: MessagesBlock) -> Occurrence:
     """What stands in the row of a hydrated message."""
-    known = message.store_id is not None
     return Occurrence(
-        key=f"store:{message.store_id}:0:{TRANSCRIPT_CONTENT}" if known else place,
+        key=key,
         source_type="raw_message",
         places=_message_places(message, block, 0),
         text=message.transcript_content or "",
         metadata={**_whose(message), "content_source": TRANSCRIPT_CONTENT},
         locator=None if message.store_id is None else {"store_id": message.store_id, "content_offset": 0},
-        path=path,
+        path=_step(block, message.source_index),
     )
 
 

@@ -10,9 +10,9 @@ continues in the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from provenance.expand_query.core.blocks import Child, GraphPagination, Message
+from provenance.expand_query.core.blocks import Child, GraphPagination, Message, Page
 from provenance.expand_query.core.pages import TokenCounter, cut, page
 from provenance.expand_query.core.sources import Lineage, Node
 
@@ -26,6 +26,15 @@ class Budget:
 
     def charge(self, text: str) -> None:
         self.left -= self.count(text)
+
+    def take(self, text: Page, offset: int) -> Page:
+        """What fits of a whole text from ``offset`` on, charged. A text that fits is itself, and counted once."""
+        if not offset and (tokens := self.count(text.content)) <= self.left:
+            self.left -= tokens
+            return text
+        part = page(text.content, offset=offset, budget=self.left, count=self.count)
+        self.charge(part.content)
+        return part
 
     @property
     def used_up(self) -> bool:
@@ -104,9 +113,8 @@ def list_messages(
     for place, number in listing.places(budget):
         row = lineage.message(number)
         offset = start.content_offset if place == start.source_offset else 0
-        part = page(row.page.content, offset=offset, budget=budget.left, count=budget.count)
-        budget.charge(part.content)
-        shown.append(replace(row, source_index=place, page=part))
+        part = budget.take(row.page, offset)
+        shown.append(row.shown(place, part))
         if part.has_more:
             listing.stopped_at = (place, part.end)
             break

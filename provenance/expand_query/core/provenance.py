@@ -60,15 +60,15 @@ def build_provenance(
     """
     if synthesis_status not in ENTAILMENT:
         raise InvalidBlocks(f"{synthesis_status!r} is no synthesis status")
-    found = identities(blocks, scope.session_id)
+    found = identities(blocks, scope.session_id, most=ITEMS_MAX)
     facts = Facts(
         scope=scope,
         synthesis_status=synthesis_status,
         context_truncated=context_truncated,
-        unique_items=len(found),
-        occurrences=sum(identity.occurrences for identity in found),
+        unique_items=found.unique,
+        occurrences=found.occurrences,
     )
-    items = [item(identity) for identity in found[:ITEMS_MAX]]
+    items = [item(identity) for identity in found.listed]
     return fit(items, lambda listed: _whole(facts, listed)) or _compacted(facts)
 
 
