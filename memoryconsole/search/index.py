@@ -1,28 +1,52 @@
 """The write side: what makes a row findable, in the row's own transaction, and what takes that away again."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet
+import numpy as np
+from django.db import connection
+from django.db.models import Exists, F, Func, IntegerField, Model, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from memoryconsole import embedding
-from memoryconsole.bulk import copy_rows, take_ids
-from memoryconsole.models import EmbeddingSpace, EntryVector, IndexEntry, Record, Store, Summary
+from memoryconsole.bulk import copy_columns, copy_rows
+from memoryconsole.models import (
+    Claim,
+    EmbeddingSpace,
+    Entity,
+    EntryVector,
+    Fact,
+    IndexEntry,
+    Record,
+    Store,
+    Summary,
+)
+from memoryconsole.models.graph import EntityStatus
 from memoryconsole.models.search import Part
-from memoryconsole.models.summaries import SourceType
-from memoryconsole.search.analyze import ANALYZER, index_terms, query_units
-from memoryconsole.search.lexical import key, pack, votes
-from memoryconsole.search.vectors import Whole, literal, nothing, quantize
+from memoryconsole.search.analysis import (
+    NOTHING,
+    Analysed,
+    Analysis,
+    Foreseen,
+    analyse_rest,
+    embedded,
+    words_of,
+)
+from memoryconsole.search.analyze import ANALYZER, query_units
+from memoryconsole.search.lexical import key
+from memoryconsole.search.texts import Kind, Row, Searchable, salt, searchables
+from memoryconsole.search.vectors import halfvecs
 
 # Of a row's digest, what orders ties: two texts that differ share it once in 2**64.
 DIGEST_BYTES = 8
 # A step of `fill_space` and `reanalyze`, in entries and in bytes of text: seconds at most under the store's lock.
 _BATCH = 1000
 _BATCH_BYTES = 1_000_000
+
+_M = TypeVar("_M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,80 +62,73 @@ class Indexed:
     owed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Analysed:
-    """What the index will hold of one text: its words as keys and forward bytes, and its vector."""
-
-    keys: list[int]
-    forward: bytes
-    length: int
-    vector: Whole | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """What the index will hold of some rows, one entry a row, and the model that made the vectors."""
-
-    rows: tuple[Analysed, ...]
-    model: embedding.Embedder | None = None
-    failure: str = ""
-
-    def only(self, places: Iterable[int]) -> "Analysis":
-        """The same for some of the rows."""
-        return replace(self, rows=tuple(self.rows[place] for place in places))
-
-
-def analyse(store: Store, rows: Sequence[Record | Summary]) -> Analysis:
-    """The work of indexing that needs no database, and no row saved: words and vectors.
-
-    It is most of a write's time, so it comes before the store's counter is locked. A failing embedder does not
-    fail the write: the rows then have no vectors, and `failure` says why.
-    """
-    words = [_analysed(store, row) for row in rows]
-    try:
-        model = embedding.current()
-        vectors = iter(embedded(model, [_text(row) for row in rows if not _graph(row)]))
-    except embedding.EmbeddingFailed as fault:
-        return Analysis(rows=tuple(Analysed(*entry) for entry in words), failure=str(fault))
-    entries = (
-        Analysed(*entry, None if _graph(row) else next(vectors))
-        for entry, row in zip(words, rows, strict=True)
-    )
-    return Analysis(rows=tuple(entries), model=model)
-
-
 def index(
     store: Store,
     *,
     records: Sequence[Record] = (),
     summaries: Sequence[Summary] = (),
+    claims: Sequence[Claim] = (),
+    facts: Sequence[Fact] = (),
+    profiles: Sequence[Entity] = (),
     analysis: Analysis | None = None,
+    foreseen: Foreseen = NOTHING,
     now: datetime,
 ) -> Indexed:
     """Make saved rows findable. Call in the transaction that inserted them, holding the store's counter.
 
-    `analysis`: what `analyse` gave for these rows, in this order; made here when it is not given. Summaries of
-    summaries are no candidates of recall: they are found by their words, inside their session.
+    `analysis`: what `analyse` gave for the records, summaries and claims, in this order; made here when it is not
+    given. `foreseen`: what `foresee` gave for any of the rows; the others are analysed here. Summaries of summaries are
+    no candidates of recall: they are found by their words, inside their session.
+
+    `profiles`: entities whose names or facts have changed, or those of whom they are merged: the profile there was
+    goes, and an active entity has a new one. It holds words of facts and of merged names: whoever takes one of these
+    away has the profile written again.
+
+    Statements: one, two COPYs, one for the names in facts and profiles, and two more for profiles.
     """
-    rows: list[Record | Summary] = [*records, *summaries]
+    given: list[Record | Summary | Claim] = [*records, *summaries, *claims]
+    active = [entity for entity in profiles if entity.status == EntityStatus.ACTIVE]
+    told = searchables(store, [*facts, *active])
+    remove(store, entity_ids=[entity.pk for entity in profiles])
+    rows = [*searchables(store, given), *told]
     if not rows:
         return Indexed()
-    made = analyse(store, rows) if analysis is None else analysis
-    ids = take_ids(IndexEntry, len(rows))
-    entries = (_entry(store, pk, row, entry) for pk, row, entry in zip(ids, rows, made.rows, strict=True))
+    made = analyse_rest(store, rows[: len(given)], foreseen) if analysis is None else analysis
+    made = made.and_(analyse_rest(store, told, foreseen)) if told else made
+    start = _start(store, made.model, rows)
+    entries = (_entry(store, *entry) for entry in zip(start.ids, rows, made.rows, strict=True))
     copy_rows(IndexEntry, _ENTRY_COLUMNS, entries)
-    written = _write_vectors(store, made.model, ids, [entry.vector for entry in made.rows], now=now)
-    owed = bool(made.failure) or _behind(store, made.model, ids[0])
-    return Indexed(entries=len(rows), vectors=written, failure=made.failure, owed=owed)
+    written = 0
+    if made.model is not None:
+        space = start.space or space_of(store, made.model, now=now).pk
+        written = _write_vectors(store, space, zip(start.ids, rows, made.rows, strict=True))
+    return Indexed(len(rows), written, made.failure, owed=bool(made.failure) or start.behind)
 
 
-def remove(store: Store, *, record_ids: Iterable[int] = (), summary_ids: Iterable[int] = ()) -> None:
-    """Make rows unfindable, by primary key. Call in the transaction that hides or deletes them."""
-    for condition in ({"record_id__in": list(record_ids)}, {"summary_id__in": list(summary_ids)}):
-        if any(condition.values()):
-            entries = IndexEntry.objects.filter(store=store, **condition)
-            EntryVector.objects.filter(store=store, entry__in=entries).delete()
-            entries.delete()
+def remove(
+    store: Store,
+    *,
+    record_ids: Iterable[int] = (),
+    summary_ids: Iterable[int] = (),
+    claim_ids: Iterable[int] = (),
+    fact_ids: Iterable[int] = (),
+    entity_ids: Iterable[int] = (),
+) -> None:
+    """Make rows unfindable, by primary key. Call in the transaction that hides or deletes them. One statement, none
+    for no rows; the vectors go with their entries.
+
+    The words of a fact stay in the profiles of its ends until those are written again (`index`).
+    """
+    gone = {"record_id": record_ids, "summary_id": summary_ids, "claim_id": claim_ids, "fact_id": fact_ids,
+            "entity_id": entity_ids}  # fmt: skip
+    named = {column: ids for column, rows in gone.items() if (ids := list(rows))}
+    if named:
+        either = " OR ".join(f"{column} = ANY(%s::bigint[])" for column in named)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"DELETE FROM mc_index_entry WHERE store_id = %s AND ({either})",  # noqa: S608
+                [store.pk, *named.values()],
+            )
 
 
 def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: datetime) -> int | None:
@@ -126,12 +143,16 @@ def fill_space(store: Store, *, after: int = 0, limit: int = _BATCH, now: dateti
         return None
     space = space_of(store, model, now=now)
     vectors = EntryVector.objects.filter(store=store, space=space, entry=OuterRef("pk"))
-    missing = IndexEntry.objects.filter(
-        ~Exists(vectors), store=store, part=Part.RECALL, pk__gt=after
-    ).order_by("pk")
+    missing = (
+        IndexEntry.objects.filter(~Exists(vectors), store=store, pk__gt=after)
+        .exclude(part=Part.GRAPH)
+        .order_by("pk")
+    )
     entries, more = _step(missing, limit)
-    made = embedded(model, [_text(_row(entry)) for entry in entries])
-    _write_vectors(store, model, [entry.pk for entry in entries], made, now=now)
+    rows = searchables(store, [_row(entry) for entry in entries])
+    made = embedded(model, [row.text for row in rows])
+    analysed = [Analysed([], b"", 0, vector) for vector in made]
+    _write_vectors(store, space.pk, zip([entry.pk for entry in entries], rows, analysed, strict=True))
     if more:
         return entries[-1].pk
     Store.objects.filter(pk=store.pk).update(active_space=space)
@@ -147,22 +168,35 @@ def reanalyze(store: Store, *, after: int = 0, limit: int = _BATCH) -> int | Non
     """
     entries = IndexEntry.objects.filter(store=store, pk__gt=after).order_by("pk")
     batch, more = _step(entries, limit)
-    for entry in batch:
-        entry.keys, entry.forward, entry.length = _analysed(store, _row(entry))
+    for entry, row in zip(batch, searchables(store, [_row(entry) for entry in batch]), strict=True):
+        entry.keys, entry.forward, entry.length = words_of(store, row)
         entry.analyzer = ANALYZER
     IndexEntry.objects.bulk_update(batch, ["keys", "forward", "length", "analyzer"], batch_size=_BATCH)
     return batch[-1].pk if more else None
 
 
 def index_missing(store: Store, *, now: datetime) -> int:
-    """Make the next summaries findable that are not, as those of a time when summaries of summaries were not.
+    """Make the next rows findable that are not: summaries, as those of a time when summaries of summaries were not,
+    claims, facts, and entities that facts are about.
 
     Answers how many; 0 at the end. Call each step in a transaction holding the store's counter.
     """
-    entries = IndexEntry.objects.filter(store=store, summary=OuterRef("pk"))
-    missing = list(Summary.objects.live().filter(~Exists(entries), store=store).order_by("pk")[:_BATCH])
-    index(store, summaries=missing, now=now)
-    return len(missing)
+
+    ends = Fact.objects.filter(Q(subject=OuterRef("pk")) | Q(object=OuterRef("pk")), store=store)
+    profiled = Entity.objects.filter(Exists(ends), status=EntityStatus.ACTIVE)
+    return index(
+        store,
+        summaries=_unindexed(store, Summary.objects.live(), "summary"),
+        claims=_unindexed(store, Claim.objects.filter(record__deleted_at=None), "claim"),
+        facts=_unindexed(store, Fact.objects.all(), "fact"),
+        profiles=_unindexed(store, profiled, "entity"),
+        now=now,
+    ).entries
+
+
+def _unindexed(store: Store, rows: QuerySet[_M], kind: Kind) -> list[_M]:
+    entries = IndexEntry.objects.filter(store=store, **{kind: OuterRef("pk")})
+    return list(rows.filter(~Exists(entries), store=store).order_by("pk")[:_BATCH])
 
 
 def matching_keys(store: Store, text: str) -> list[int]:
@@ -170,7 +204,7 @@ def matching_keys(store: Store, text: str) -> list[int]:
     words.
     """
     units = query_units(text, store.language, keep_stops=True)
-    return sorted({key(store.pk, term) for unit in units for term in unit.terms})
+    return sorted({key(salt(store, Part.RECALL), term) for unit in units for term in unit.terms})
 
 
 def records_with_words(store: Store, text: str) -> QuerySet[IndexEntry, int | None]:
@@ -186,15 +220,17 @@ def records_with_words(store: Store, text: str) -> QuerySet[IndexEntry, int | No
 
 def _step(entries: QuerySet[IndexEntry], limit: int) -> tuple[list[IndexEntry], bool]:
     """(the first of these entries with their rows, whether more follow): as many as _BATCH_BYTES hold, one at
-    least.
+    least. What a profile comes to is not known before it is made, and is little.
     """
-    size = Coalesce(_octets("record__content"), _octets("summary__summary"))
+    texts = ("record__content", "summary__summary", "claim__claim_text", "fact__statement")
+    size = Coalesce(*map(_octets, texts), 0)
     ahead = list(entries.annotate(size=size).values_list("pk", "size")[:limit])
     sofar = accumulate(size for _, size in ahead)
     taken = [pk for place, ((pk, _), sofar) in enumerate(zip(ahead, sofar, strict=True))
              if not place or sofar <= _BATCH_BYTES]  # fmt: skip
-    batch = IndexEntry.objects.filter(pk__in=taken).order_by("pk").select_related("record", "summary")
-    return list(batch), len(ahead) == limit or len(taken) < len(ahead)
+    batch = IndexEntry.objects.filter(pk__in=taken).order_by("pk")
+    rows = batch.select_related("record", "summary", "claim__record", "fact", "entity")
+    return list(rows), len(ahead) == limit or len(taken) < len(ahead)
 
 
 def _octets(column: str) -> Func:
@@ -202,98 +238,92 @@ def _octets(column: str) -> Func:
     return Func(F(column), function="octet_length", output_field=IntegerField())
 
 
-def _behind(store: Store, model: embedding.Embedder | None, first: int) -> bool:
-    """Whether what the store held last before entry `first` has no vector in an active space of this model.
-
-    One entry tells: a write that leaves a gap owes a job itself, which goes on until the gap is closed. It is
-    the gaps of writes without a model, or with another one, that no job knows of, and they end here.
-    """
-    if model is None:
-        return False
-    vectors = EntryVector.objects.filter(
-        store=store,
-        entry=OuterRef("pk"),
-        space=OuterRef("store__active_space"),
-        space__name=model.name,
-        space__fingerprint=model.fingerprint,
-    )
-    before = IndexEntry.objects.filter(store=store, part=Part.RECALL, pk__lt=first).order_by(
-        "-stored_at", "-number"
-    )
-    return before.annotate(done=Exists(vectors)).values_list("done", flat=True).first() is False
-
-
-def _row(entry: IndexEntry) -> Record | Summary:
-    row = entry.record or entry.summary
+def _row(entry: IndexEntry) -> Row:
+    row = entry.record or entry.summary or entry.claim or entry.fact or entry.entity
     if row is None:
         raise LookupError(f"index entry {entry.pk} has no row")
     return row
 
 
-def _graph(row: Record | Summary) -> bool:
-    return isinstance(row, Summary) and row.source_type == SourceType.NODES
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """Where a write begins: its entries' primary keys, the running model's space (None: it has none here yet), and
+    whether the store's last texts are without a vector in an active space of this model.
+    """
+
+    ids: list[int]
+    space: int | None
+    behind: bool
 
 
-def _text(row: Record | Summary) -> str:
-    return row.content if isinstance(row, Record) else row.summary
+def _start(store: Store, model: embedding.Embedder | None, rows: Sequence[Searchable]) -> _Start:
+    """One statement.
+
+    Of each part that is written, and of recall's, the last entry tells whether the store is behind: a write that
+    leaves a gap owes a job itself, which goes on until the gap is closed. It is the gaps of writes without a model,
+    or with another one, that no job knows of, and they end there.
+    """
+    parts = {row.part for row in rows} - {Part.GRAPH} | {Part.RECALL}
+    last = [
+        f"SELECT id FROM mc_index_entry WHERE store_id = %(store)s AND part = {part:d} ORDER BY"  # noqa: S608
+        f" {'id' if part else 'stored_at DESC, number'} DESC LIMIT 1"
+        for part in sorted(parts)
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT ARRAY(SELECT nextval(pg_get_serial_sequence('mc_index_entry', 'id'))
+                         FROM generate_series(1, %(rows)s)), p.id,
+                   (SELECT bool_or(NOT EXISTS (
+                        SELECT FROM mc_entry_vector AS v
+                        WHERE v.store_id = s.id AND v.entry_id = last.id AND v.space_id = p.id
+                        AND v.space_id = s.active_space_id))
+                    FROM (({") UNION ALL (".join(last)})) AS last)
+            FROM mc_store AS s LEFT JOIN mc_embedding_space AS p
+            ON p.store_id = s.id AND p.name = %(name)s AND p.fingerprint = %(fingerprint)s
+            WHERE s.id = %(store)s
+            """,  # noqa: S608
+            {
+                "store": store.pk,
+                "rows": len(rows),
+                "name": model.name if model else None,
+                "fingerprint": model.fingerprint if model else None,
+            },
+        )
+        ids, space, behind = cursor.fetchone()
+    return _Start(ids, space, bool(behind) and model is not None)
 
 
-def _analysed(store: Store, row: Record | Summary) -> tuple[list[int], bytes, int]:
-    """(keys, forward, length) of a row's entry."""
-    terms = index_terms(_text(row), store.language)
-    if isinstance(row, Record):
-        lent = votes({row.source_name, row.source_id}, row.instant, store.language)
-    else:
-        lent = votes((), row.earliest_at, store.language)
-    keys, forward = pack(store.pk, terms.counts, lent)
-    return keys, forward, terms.length
-
-
+_KINDS = ("record", "summary", "claim", "fact", "entity")
 _ENTRY_COLUMNS = (
-    "id", "store_id", "record_id", "summary_id", "number", "project_id", "channel", "source_id", "session_id", "part",
-    "instant", "stored_at", "digest", "analyzer", "keys", "forward", "length",
+    "id", "store_id", *(f"{kind}_id" for kind in _KINDS), "number", "project_id", "channel", "source_id", "session_id",
+    "part", "instant", "stored_at", "digest", "analyzer", "keys", "forward", "length",
 )  # fmt: skip
 
 
-def _entry(store: Store, pk: int, row: Record | Summary, made: Analysed) -> tuple[Any, ...]:
+def _entry(store: Store, pk: int, row: Searchable, made: Analysed) -> tuple[Any, ...]:
     """The columns of a row's entry."""
-    if isinstance(row, Record):
-        record, summary, source_id, instant = row.pk, None, row.source_id, row.instant
-    else:
-        record, summary, source_id, instant = None, row.pk, "", row.earliest_at
     return (
-        pk, store.pk, record, summary, row.number, row.project_id, row.channel, source_id,
-        row.session_id, Part.GRAPH if _graph(row) else Part.RECALL, instant, row.created_at,
-        bytes(row.digest)[:DIGEST_BYTES], ANALYZER,
-        f"{{{','.join(map(str, made.keys))}}}",
-        made.forward, made.length,
+        pk, store.pk, *(row.row_id if kind == row.kind else None for kind in _KINDS), row.number, row.project_id,
+        row.channel, row.source_id, row.session_id, row.part, row.instant, row.stored_at, row.digest[:DIGEST_BYTES],
+        ANALYZER, f"{{{','.join(map(str, made.keys))}}}", made.forward, made.length,
     )  # fmt: skip
 
 
-def embedded(model: embedding.Embedder | None, texts: Sequence[str]) -> list[Whole | None]:
-    """A vector of whole numbers a text, pointing nowhere for a text that has none; None without a model."""
-    if model is None or not texts:
-        return [None] * len(texts)
-    empty = nothing(model.dimensions)
-    made = [None if v is None else quantize(v) for v in embedding.embed_texts(model, texts)]
-    return [empty if vector is None else vector for vector in made]
-
-
-def _write_vectors(
-    store: Store,
-    model: embedding.Embedder | None,
-    entries: Sequence[int],
-    vectors: Sequence[Whole | None],
-    *,
-    now: datetime,
-) -> int:
-    made = [(entry, vector) for entry, vector in zip(entries, vectors, strict=True) if vector is not None]
-    if model is None or not entries:
+def _write_vectors(store: Store, space: int, entries: Iterable[tuple[int, Searchable, Analysed]]) -> int:
+    made = [(pk, row.part, entry.vector) for pk, row, entry in entries if entry.vector is not None]
+    if not made:
         return 0
-    space = space_of(store, model, now=now)
-    rows = [(store.pk, entry, space.pk, Part.RECALL, literal(vector)) for entry, vector in made]
-    copy_rows(EntryVector, ("store_id", "entry_id", "space_id", "part", "embedding"), rows)
-    return sum(bool(vector.any()) for _, vector in made)
+    keys, parts, vectors = zip(*made, strict=True)
+    columns = {
+        "store_id": np.full(len(made), store.pk, dtype=">i8"),
+        "entry_id": np.array(keys, dtype=">i8"),
+        "space_id": np.full(len(made), space, dtype=">i8"),
+        "part": np.array(parts, dtype=">i2"),
+        "embedding": halfvecs(vectors),
+    }
+    copy_columns(EntryVector, columns)
+    return sum(bool(vector.any()) for vector in vectors)
 
 
 def space_of(store: Store, model: embedding.Embedder, *, now: datetime) -> EmbeddingSpace:

@@ -55,7 +55,7 @@ FORWARD_BYTES = _FORWARD.itemsize
 
 @lru_cache(maxsize=262_144)
 def key(salt: int, term: str) -> int:
-    """The 64-bit key of a term in one store (signed, as PostgreSQL's bigint). Equal in every process."""
+    """The 64-bit key of a term in one part of one store (signed, as PostgreSQL's bigint). Equal in every process."""
     digest = hashlib.blake2b(
         term.encode("utf-8", "surrogatepass"), digest_size=8, key=salt.to_bytes(8, "little")
     )
@@ -109,6 +109,7 @@ class Found:
     """Entries as columns, one element an entry: every live entry of the store that holds a wanted term.
 
     `sizes`: items of each entry's forward list. `forward`: those lists, one after another, in the same order.
+    `rows`, `numbers`: the rows' primary keys (0: a row of another kind) and public numbers, where they were asked for.
     """
 
     ids: Ints
@@ -116,6 +117,8 @@ class Found:
     sizes: Ints
     in_scope: NDArray[np.bool_]
     forward: bytes
+    rows: Ints | None = None
+    numbers: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from memoryconsole.search.read import (
     read_places,
     read_session_ground,
 )
-from memoryconsole.search.vectors import quantize
+from memoryconsole.search.vectors import Whole, quantize
 from memoryconsole.search.words import Words, read_words
 
 # Rows just cut or just not admitted that an audit may show, of each kind.
@@ -240,9 +240,9 @@ def in_session(store: Store, query: Query, session_id: str, *, limit: int) -> In
         # Below the gate's floor a cosine counts only beside a word.
         near = (cosine >= Gate().floor_cosine) | np.isin(ids, reached)
         ids, cosine = ids[near], cosine[near]
-        reached = np.union1d(reached, ids)
+        reached = np.concatenate([reached, ids])
     chosen = []
-    for inside in reversed(read_in_session(store, session, reached)):
+    for inside in reversed(read_in_session(store, session, reached, total=ground.total)):
         pool = _pool(words.among(inside), *_among(ids, cosine, inside))
         chosen.append((pool, rank(pool, words.matches.ideal, Gate(), limit=limit, near=0)))
     scores = {int(p.ids[place]): int(r.scores[place]) for p, r in chosen for place in r.order}
@@ -290,18 +290,23 @@ def _cosines(
     """(entry ids, cosines, rows not embedded, advisory); no vectors where there are none to compare, with the
     reason.
     """
-    if asked.vector is None or asked.model is None or not ground.total:
-        return None, None, None, asked.advisory
-    if ground.space is None or ground.model is None:
-        return None, None, None, advisories.no_vectors()
-    if ground.model != asked.model:
-        return None, None, None, advisories.other_model(ground.model[0], asked.model[0])
-    query = quantize(asked.vector)
-    if query is None:
-        return None, None, None, asked.advisory
+    query, advisory = comparable(ground, asked)
+    if query is None or not ground.total:
+        return None, None, None, advisory if ground.total else asked.advisory
     ids, cosine, embedded = read_cosines(store, ground, query)
     missing = ground.in_scope - embedded
     return ids, cosine, missing, advisories.incomplete(missing) if missing else asked.advisory
+
+
+def comparable(ground: Ground, asked: Query) -> tuple[Whole | None, dict[str, Any] | None]:
+    """(the query's vector, if it can be compared with the store's, and what is degraded about that)."""
+    if asked.vector is None or asked.model is None:
+        return None, asked.advisory
+    if ground.space is None or ground.model is None:
+        return None, advisories.no_vectors()
+    if ground.model != asked.model:
+        return None, advisories.other_model(ground.model[0], asked.model[0])
+    return quantize(asked.vector), asked.advisory
 
 
 def _pool(words: Words, ids: Ints | None, cosine: Ints | None) -> Pool:

@@ -5,7 +5,9 @@ rounded: float32 arithmetic then gives the same sum in any order, on any machine
 in double precision. 256 dimensions: components in -255..255, which moves a cosine by less than 0.001.
 """
 
+from collections.abc import Sequence
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +51,18 @@ def nothing(dimensions: int) -> Whole:
 def literal(quantized: Whole) -> str:
     """A quantized vector in pgvector's text form."""
     return f"[{','.join(map(str, quantized.tolist()))}]"
+
+
+def halfvecs(quantized: Sequence[Whole]) -> NDArray[Any]:
+    """Quantized vectors of one length in pgvector's binary form: dimensions, a word that is not used, half-precision
+    components, high byte first.
+    """
+    dimensions = len(quantized[0]) if quantized else 0
+    layout = [("dimensions", ">i2"), ("unused", ">i2"), ("components", ">f2", (dimensions,))]
+    packed = np.zeros(len(quantized), dtype=layout)
+    packed["dimensions"] = dimensions
+    packed["components"] = np.array(quantized, dtype=np.float16).reshape(len(quantized), dimensions)
+    return packed
 
 
 def cosines(distances: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from memoryconsole.models import Store
 from memoryconsole.search.analyze import occurs, phrase, phrase_terms, query_units
 from memoryconsole.search.lexical import Found, Ints, Matches, holding, idf, impacts, key, match
 from memoryconsole.search.read import Ground, read_found, read_frequencies, read_texts
+from memoryconsole.search.texts import salt
 
 # Exact to here: every row that holds a word of the query is scored. In a larger store a query's commonest
 # words may find no rows of their own (they still count in rows that others find), and the answer says that it
@@ -48,17 +49,30 @@ class _Cue:
     keys: tuple[int, ...]
 
 
-def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
+def read_words(
+    store: Store, ground: Ground, text: str, cue_terms: Sequence[str], *, only: Sequence[int] = ()
+) -> Words:
     """One statement; one more above MAX_ROWS, two more above MAX_FOUND_BYTES, and one more for aliases of several
     words.
+
+    `only`: the entries in scope. Above MAX_ROWS it is these that are read, if they are no more, whatever they hold; a
+    term is as rare as it is in the store all the same.
     """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
-    cues = [_cue(store, term, ground.language) for term in cue_terms]
-    keys = {term: key(store.pk, term) for unit in units for term in unit.terms}
-    common = _common(store, ground, keys) if ground.total > MAX_ROWS else {}
+    salted = salt(store, ground.part)
+    cues = [_cue(salted, term, ground.language) for term in cue_terms]
+    keys = {term: key(salted, term) for unit in units for term in unit.terms}
+    large = ground.total > MAX_ROWS
+    alone = large and 0 < len(only) <= MAX_ROWS
+    common = _common(store, ground, keys, every=alone) if large else {}
     look = partial(
-        read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES
+        read_found,
+        store,
+        ground,
+        phrases=[cue.keys for cue in cues if cue.keys],
+        also=only if alone else (),
+        max_bytes=MAX_FOUND_BYTES,
     )
     found, whole = look(_wanted(keys, common))
     if not whole:
@@ -67,20 +81,22 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     voices, cue_df, heard = _cue_scores(store, ground, found, cues)
     return Words(
         found=found,
-        matches=match(found, units, total=ground.total, salt=store.pk, at_least=common),
+        matches=match(found, units, total=ground.total, salt=salted, at_least=common),
         cues=voices,
         cue_df=cue_df,
-        bounded=bool(common) or not whole or not heard or len(every) > MAX_UNITS,
+        bounded=(bool(common) and not alone) or not whole or not heard or len(every) > MAX_UNITS,
     )
 
 
-def _common(store: Store, ground: Ground, keys: dict[str, int]) -> dict[str, int]:
+def _common(store: Store, ground: Ground, keys: dict[str, int], *, every: bool = False) -> dict[str, int]:
     """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
-    and MAX_FOUND_BYTES at most.
+    and MAX_FOUND_BYTES at most. `every`: all of them.
 
-    The rarest term that occurs is always looked for.
+    Otherwise the rarest term that occurs is always looked for.
     """
     frequencies = read_frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
+    if every:
+        return {term: frequencies[hashed][0] for term, hashed in keys.items()}
     ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
     rows = accumulate(entries for entries, _, _ in ordered)
     sizes = accumulate(size for _, size, _ in ordered)
@@ -92,8 +108,8 @@ def _wanted(keys: dict[str, int], common: dict[str, int]) -> list[int]:
     return [hashed for term, hashed in keys.items() if term not in common]
 
 
-def _cue(store: Store, term: str, language: str) -> _Cue:
-    keys = dict.fromkeys(key(store.pk, word) for word in phrase_terms(term, language))
+def _cue(salted: int, term: str, language: str) -> _Cue:
+    keys = dict.fromkeys(key(salted, word) for word in phrase_terms(term, language))
     return _Cue(phrase(term, language), tuple(keys))
 
 

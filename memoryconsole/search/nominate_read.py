@@ -1,0 +1,171 @@
+"""The statements of nomination, as `read.py` has those of recall: one part of the index, rows by primary key."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from memoryconsole.identity import FOLLOWED
+from memoryconsole.models import Store
+from memoryconsole.models.search import Part
+from memoryconsole.search.lexical import Ints
+from memoryconsole.search.read import Ground
+from memoryconsole.search.texts import Kind
+from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
+
+_ROW = np.dtype([("entry", ">i8"), ("row", ">i8"), ("number", ">i8")])
+_COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
+
+# How much of a name's word and a question's word must be the same, in trigrams, for one to be the other misspelled:
+# one letter of five may be wrong ("Astrd" is 0.44 of "Astrid"), and "work" is not "Worth" (0.37).
+NEARLY = 0.4
+SIMILARITY_SCALE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Entries of the index and the rows they stand for, one element each: entry, primary key and number of the row."""
+
+    entries: Ints
+    ids: Ints
+    numbers: Ints
+
+    def of(self, entries: Ints) -> tuple["Rows", Ints]:
+        """(the rows of these entries, the places of those that have one), in the order of the entries."""
+        if not len(self.entries):
+            return self, self.entries
+        order = np.argsort(self.entries, kind="stable")
+        at = order[np.minimum(np.searchsorted(self.entries, entries, sorter=order), len(order) - 1)]
+        places = np.flatnonzero(self.entries[at] == entries)
+        at = at[places]
+        return Rows(self.entries[at], self.ids[at], self.numbers[at]), places
+
+    def and_(self, other: "Rows") -> "Rows":
+        return Rows(
+            np.concatenate([self.entries, other.entries]),
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.numbers, other.numbers]),
+        )
+
+
+def read_part(
+    store: Store, part: Part, kind: Kind, among: Collection[int] | None
+) -> tuple[Ground, Rows | None]:
+    """(the ground of a search in a part, the rows in scope that it has; None: all are). One statement, which also sets
+    for the rest of the transaction what `read_nearly_named` takes for nearly.
+    """
+    rows = "NULL"
+    if among is not None:
+        # Fenced by OFFSET: with the store's condition beside it, PostgreSQL would look the rows up by a longer index.
+        rows = f"""(SELECT string_agg(int8send(id) || int8send(row) || int8send(number), ''::bytea)
+                    FROM (SELECT id, {kind}_id AS row, number, store_id, part FROM mc_index_entry
+                          WHERE {kind}_id = ANY(%s::bigint[]) OFFSET 0) AS seen
+                    WHERE store_id = s.id AND part = {part:d})"""  # noqa: S608
+    total, packed, language, space, name, fingerprint, _ = _one(
+        f"""
+        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d}), {rows}, s.language,
+               s.active_space_id, p.name, p.fingerprint,
+               set_config('pg_trgm.strict_word_similarity_threshold', '{NEARLY}', TRUE)
+        FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+        WHERE s.id = %s
+        """,  # noqa: S608
+        [*([list(among)] if among is not None else []), store.pk],
+    )
+    seen = None if among is None else _rows(packed)
+    ground = Ground(
+        total=total,
+        scope=None if seen is None else np.sort(seen.entries),
+        language=language,
+        space=space,
+        model=None if space is None else (name, fingerprint),
+        part=part,
+        kind=kind,
+    )
+    return ground, seen
+
+
+def read_rows(store: Store, kind: Kind, entries: Ints) -> Rows:
+    """The rows of this kind behind entries. One statement, none for no entries."""
+    if not len(entries):
+        return _rows(None)
+    (packed,) = _one(
+        f"""
+        SELECT string_agg(int8send(id) || int8send({kind}_id) || int8send(number), ''::bytea)
+        FROM mc_index_entry WHERE store_id = %s AND id = ANY(%s::bigint[]) AND {kind}_id IS NOT NULL
+        """,  # noqa: S608
+        [store.pk, entries.tolist()],
+    )
+    return _rows(packed)
+
+
+def read_near(store: Store, ground: Ground, query: Whole, *, floor: int | None) -> tuple[Ints, Ints, int]:
+    """(entry ids, cosines in 1/10,000, how many entries in scope have a vector or were asked for one) of the entries in
+    scope with a cosine of at least `floor`; None: of all that have one. One exact scan of the part's vectors.
+    """
+    scope = "" if ground.scope is None else " AND entry_id = ANY(%s::bigint[])"
+    # A hundredth of a unit more than the floor: what is read is rounded here, and cut exactly.
+    farthest = "infinity" if floor is None else str(1 - (floor - 0.51) / COSINE_SCALE)
+    seen, packed = _one(
+        f"""
+        SELECT count(*), string_agg(int8send(entry_id) || float8send(distance), ''::bytea)
+                   FILTER (WHERE distance <= %s::float8)
+        FROM (SELECT entry_id, embedding <=> %s::halfvec AS distance FROM mc_entry_vector
+              WHERE store_id = %s AND space_id = %s AND part = {ground.part:d}{scope}) AS compared
+        """,  # noqa: S608
+        [
+            farthest,
+            literal(query),
+            store.pk,
+            ground.space,
+            *([] if ground.scope is None else [ground.scope.tolist()]),
+        ],
+    )
+    columns = np.frombuffer(packed or b"", dtype=_COSINE)
+    ids, near = columns["id"].astype(np.int64), cosines(columns["distance"].astype(np.float64))
+    kept: NDArray[np.bool_] = near >= floor if floor is not None else np.ones(len(ids), dtype=np.bool_)
+    return ids[kept], near[kept], seen
+
+
+def read_nearly_named(store: Store, words: Sequence[str]) -> list[tuple[int, int, int]]:
+    """(primary key, number, similarity in 1/10,000) of the entities with a profile one of whose names has a word
+    that is nearly one of these (folded as `resolve_key` is). A merged entity's names lead to its survivor. One
+    statement.
+    """
+    if not words:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_NEARLY_NAMED, {"store": store.pk, "words": list(words)})
+        return cursor.fetchall()
+
+
+_SHARE = f"round((strict_word_similarity(w, {{0}}) * {SIMILARITY_SCALE})::numeric)::bigint"
+
+_NEARLY_NAMED = f"""
+    WITH RECURSIVE
+    found (entity_id, score) AS MATERIALIZED (
+        SELECT e.id, {_SHARE.format("e.resolve_key")} FROM unnest(%(words)s::text[]) AS w
+        JOIN mc_entity AS e ON e.store_id = %(store)s AND e.resolve_key %%>> w
+        UNION ALL
+        SELECT a.entity_id, {_SHARE.format("a.resolve_key")} FROM unnest(%(words)s::text[]) AS w
+        JOIN mc_entity_alias AS a ON a.store_id = %(store)s AND a.resolve_key %%>> w),
+    hit (entity_id) AS (SELECT DISTINCT entity_id FROM found),
+    {FOLLOWED}
+    SELECT e.id, e.number, max(f.score) FROM found AS f
+    JOIN survivor AS s ON s.start_id = f.entity_id JOIN mc_entity AS e ON e.id = s.id
+    WHERE EXISTS (SELECT FROM mc_index_entry AS p WHERE p.entity_id = e.id)
+    GROUP BY e.id, e.number
+"""  # noqa: S608  (put together from constants)
+
+
+def _rows(packed: bytes | None) -> Rows:
+    columns = np.frombuffer(packed or b"", dtype=_ROW)
+    return Rows(*(columns[name].astype(np.int64) for name in ("entry", "row", "number")))
+
+
+def _one(statement: str, values: Sequence[Any]) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchone()
