@@ -19,7 +19,7 @@ from memoryconsole.services import forget, ingest, stores, transfer
 from memoryconsole.services.graph import with_names
 from memoryconsole.services.reading import record_details, summary_details
 from memoryconsole.times import read_stamp
-from memoryconsole.views import ConsoleView
+from memoryconsole.views import ConsoleView, if_match
 
 
 class StoresApi(ConsoleView):
@@ -65,7 +65,7 @@ class StoreApi(ConsoleView):
     def patch(self, request: Request, store: str) -> Response:
         """Change label, language, audit policy or settings. `If-Match` guards against a change in between."""
         changes = self.read_body(shapes.StorePatch)
-        version = _if_match(request)
+        version = if_match(request)
         opened = self.open_store(store)
         changed = stores.change_store(opened, self.actor, changes, if_version=version, now=timezone.now())
         return self._answer(changed)
@@ -73,7 +73,7 @@ class StoreApi(ConsoleView):
     @describe("delete_store", 204, "closed", also={412: "changed since you read it"})
     def delete(self, request: Request, store: str) -> Response:
         """Close the store at once; what it held is erased in the background."""
-        version = _if_match(request)
+        version = if_match(request)
         opened = self.open_store(store)
         forget.delete_store(opened, by=self.actor.user, if_version=version, now=timezone.now())
         return Response(status=204)
@@ -81,17 +81,6 @@ class StoreApi(ConsoleView):
     def _answer(self, store: Store) -> Response:
         body = shapes.store_shape(store, overrides=stores.overrides_of(store))
         return Response(body, headers={"ETag": f'"{store.version}"'})
-
-
-def _if_match(request: Request) -> int | None:
-    given = request.headers.get("If-Match")
-    if given is None or given.strip() == "*":
-        return None
-    text = given.strip().removeprefix("W/").strip('"')
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        # No version of ours: it cannot match.
-        raise errors.StaleResource()
-    return int(text)
 
 
 class RecordsApi(ConsoleView):

@@ -8,4 +8,6 @@ class MemoryconsoleConfig(AppConfig):
     def ready(self) -> None:
         # `shared_task` binds to this application in every process, web ones included.
         from memoryconsole import celery, jobs, openapi  # noqa: F401
-        from memoryconsole.services import dividing, forget, indexing, transfer  # noqa: F401  (register their jobs)
+
+        # These register their jobs.
+        from memoryconsole.services import dividing, forget, indexing, profiles, transfer  # noqa: F401

@@ -25,5 +25,17 @@ class Number:
         return str(value)
 
 
+class FactKindName:
+    # The two namespaces of facts; there is no third to look in.
+    regex = "relation|observation"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
 register_converter(StoreId, "store")
 register_converter(Number, "number")
+register_converter(FactKindName, "fact_kind")

@@ -1,4 +1,4 @@
-"""The routes of the declared graph: associations are declared, retracted, previewed and listed; entities are listed."""
+"""The routes of declarations: entities, aliases, mentions and relations are declared, retracted, previewed, listed."""
 
 from typing import Any
 
@@ -47,10 +47,6 @@ class AssociationFilters(ScopeFilters):
         return ref
 
 
-class EntityFilters(ScopeFilters):
-    name = Text(required=False)
-
-
 def read_body(data: dict[str, Any]) -> Declaration:
     """The declaration of a validated AssociationsIn."""
     return read_declaration(
@@ -77,7 +73,7 @@ class AssociationsApi(ConsoleView):
         opened = self.open_store(store)
         rows = graph.filtered(opened, query)
         found, cursor = page(rows, query, list="associations", store=opened.pk)
-        return Response({"results": [graph.association_shape(row) for row in found], "next_cursor": cursor})
+        return Response({"results": graph.association_shapes(opened, found), "next_cursor": cursor})
 
     @describe(
         "declare_associations",
@@ -114,24 +110,3 @@ class AssociationsPreviewApi(ConsoleView):
         data = self.read_body(AssociationsIn)
         report, registers = preview(self.open_store(store), read_body(data))
         return Response({"ok": True, "result": "preview", **report.shape(), "registers": registers})
-
-
-class EntitiesApi(ConsoleView):
-    scopes = {"GET": Scope.READ}
-
-    @describe("list_entities", 200, "{results, next_cursor}", parameters=[EntityFilters])
-    def get(self, request: Request, store: str) -> Response:
-        """List entities with their aliases and how many rows mention them, newest number first."""
-        query = self.read_query(EntityFilters)
-        opened = self.open_store(store)
-        found, cursor = page(graph.entities_of(opened, query), query, list="entities", store=opened.pk)
-        return Response({"results": graph.entity_shapes(opened, found), "next_cursor": cursor})
-
-
-class EntityApi(ConsoleView):
-    scopes = {"GET": Scope.READ}
-
-    @describe("read_entity", 200, "the entity")
-    def get(self, request: Request, store: str, number: int) -> Response:
-        """One entity: its aliases, where it is mentioned, and its associations."""
-        return Response(graph.entity_details(self.open_store(store), number))

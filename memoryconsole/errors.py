@@ -98,6 +98,12 @@ class IdempotencyConflict(ConsoleError):
     status, code, title = 409, "idempotency_conflict", "This Idempotency-Key was used with another body"
 
 
+class StateConflict(ConsoleError):
+    """The request is in order, and what is here now does not allow it."""
+
+    status, code, title = 409, "state_conflict", "What is here now does not allow that"
+
+
 class StaleResource(ConsoleError):
     status, code, title = 412, "stale_resource", "The resource has changed since you read it"
 

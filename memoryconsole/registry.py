@@ -55,7 +55,9 @@ class Operation:
     trace holds (raises NotReplayable). `why`: (store, trace, parsed, ref) to the bound that kept the row out. `ranked`:
     the refs of its answer, best first. `story`: (trace, how many rows of each list) to what the template
     `traces/story_<name>.html` tells of it: only the floor that wrote `seen` and `told` can read them. `refused`: `why`
-    for a trace that was refused: (trace, ref).
+    for a trace that was refused: (trace, ref). `kinds`: the kinds of refs that its answers hold.
+
+    `takes_settings`: settings for one call alone change its answer. `page`: the console's page that asks it.
 
     `question`: a kept request to the words it asked with, None where it has none; `unasked`: what lists
     say in their place, where the operation takes no words.
@@ -72,6 +74,9 @@ class Operation:
     story: Callable[[Trace, int], dict[str, Any]]
     question: Callable[[Mapping[str, Any]], str | None] = query_of
     unasked: str = ""
+    takes_settings: bool = False
+    page: str = ""
+    kinds: frozenset[str] = frozenset({"mem", "ep"})
 
 
 _operations: dict[str, Operation] = {}

@@ -4,6 +4,7 @@ DRF's own fields forgive ("5" is an integer, true is 1); these do not.
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from heapq import nsmallest
 from typing import Any
 
@@ -13,6 +14,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models.records import storable
+from memoryconsole.windows import read_instant
 
 # Far beyond anything a contract bounds, far below what PostgreSQL's bigint holds.
 LARGEST = 2**53 - 1
@@ -44,6 +46,16 @@ class Text(serializers.CharField):
         if type(data) is not str:
             self.fail("invalid")
         return str(data)
+
+
+class Instant(serializers.DateTimeField):
+    """A date and time with a zone, as text: nothing is guessed and nothing is rounded (context-bundle D.2)."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        try:
+            return read_instant(value)
+        except ValueError as fault:
+            raise ValidationError(str(fault), code="invalid") from None
 
 
 class Flag(serializers.BooleanField):

@@ -13,7 +13,7 @@ from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Scope
 from memoryconsole.models.traces import Outcome
 from memoryconsole.openapi import describe
-from memoryconsole.refs import is_ref, split_ref
+from memoryconsole.refs import is_ref
 from memoryconsole.serializers import Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
@@ -23,16 +23,16 @@ from memoryconsole.views import ConsoleView
 
 
 class RefText(Text):
-    """A ref, `mem:<number>` or `ep:<number>`."""
+    """A ref: `mem:<number>`, `ep:<number>`, or a kind and a UUID as in `claim:<uuid>`."""
 
     def __init__(self, **options: Any) -> None:
         # A blank text would come by `to_internal_value`.
-        super().__init__(max_length=32, allow_blank=False, **options)
+        super().__init__(max_length=64, allow_blank=False, **options)
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
         if not is_ref(text):
-            raise serializers.ValidationError("Not a ref such as mem:12 or ep:3.", code="invalid")
+            raise serializers.ValidationError("Not a ref such as mem:12, ep:3 or claim:<uuid>.", code="invalid")
         return text
 
 
@@ -56,11 +56,9 @@ class TraceFilters(PageIn):
 
 
 def trace_filters(query: dict[str, Any]) -> dict[str, Any]:
-    """The filters as `tracing.listed` takes them: stamps as instants, a ref as (kind, number)."""
+    """The filters as `tracing.listed` takes them: stamps as instants."""
     filters = {name: value for name, value in query.items() if name not in ("limit", "cursor")}
     filters |= {name: read_stamp(query[name]) for name in ("since", "until") if name in query}
-    if "ref" in query:
-        filters["ref"] = split_ref(query["ref"])
     return filters
 
 

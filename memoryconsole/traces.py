@@ -98,7 +98,7 @@ class Told:
     """What an operation answers, and what its trace keeps of it.
 
     `body`: the contract's, notices included. `seen`: what the answer was made of, so that it can be decided again.
-    `told`: what was decided. `quoted`: the rows in the answer (`row_key`). `asked_at`: the snapshot's instant.
+    `told`: what was decided. `quoted`: the rows in the answer (`ref_key`). `asked_at`: the snapshot's instant.
     `unreplayed`: members of the body that no replay can make again, which the trace's digest leaves out.
     """
 

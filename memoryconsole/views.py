@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from memoryconsole import audit
 from memoryconsole.access import Actor, open_store
-from memoryconsole.errors import ConsoleError, NotAuthenticated
+from memoryconsole.errors import ConsoleError, NotAuthenticated, StaleResource
 from memoryconsole.http import as_console_error
 from memoryconsole.middleware import current_request_id, started_ns
 from memoryconsole.models import Scope, Store, Token, User
@@ -67,6 +67,19 @@ class ContractView(ConsoleView):
             )
         )
         return Response(told.body, headers=told.headers)
+
+
+def if_match(request: Request) -> int | None:
+    """The version that a change is meant for (`If-Match`); None: whichever it is. Raises StaleResource for what is
+    no version of ours, since it cannot match.
+    """
+    given = request.headers.get("If-Match")
+    if given is None or given.strip() == "*":
+        return None
+    text = given.strip().removeprefix("W/").strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise StaleResource()
+    return int(text)
 
 
 def _sent(request: Request) -> Any:

@@ -44,6 +44,8 @@ OPERATIONS = (
         refused=why.of_refused,
         ranked=_ranked_reconstruct,
         story=story.of_reconstruct,
+        takes_settings=True,
+        page="ask:ask",
     ),
     Operation(
         name="recall",
@@ -55,6 +57,8 @@ OPERATIONS = (
         refused=why.of_refused,
         ranked=_ranked_recall,
         story=story.of_recall,
+        takes_settings=True,
+        page="ask:recall",
     ),
     Operation(
         name="contents",

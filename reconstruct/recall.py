@@ -11,9 +11,10 @@ from itertools import zip_longest
 from typing import Any
 
 from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import Left, Length, RowNumber
+from django.db.models.functions import DenseRank, Left, Length
 
 from memoryconsole import search
+from memoryconsole.identity import Following, findable, has_merges
 from memoryconsole.models import Association, Entity, Mention, Record, Store, Summary
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.summaries import SourceType
@@ -28,7 +29,6 @@ from reconstruct.core.structure import Item, arrange
 from reconstruct.core.types import (
     Context,
     EntityRecords,
-    EntityRelation,
     Graph,
     Kind,
     Pool,
@@ -43,6 +43,7 @@ from reconstruct.core.types import (
 )
 from reconstruct.core.types import Mention as CoreMention
 from reconstruct.core.walk import Reach, reach
+from reconstruct.graph import in_records, relations_around
 from reconstruct.names import read_cues
 from reconstruct.texts import Beginning, stored_texts
 
@@ -83,7 +84,8 @@ def read_snapshot(
 ) -> Reading:
     """Everything one reconstruction is made of. Call inside `snapshot()`."""
     policy = decide(request, settings)
-    cues = read_cues(store, request.query, scope)
+    following = Following(store)
+    cues = read_cues(store, request.query, scope, following)
     laps.lap("cues")
     found = search.candidates(
         store, query, scope, limit=policy.effective_top_k, deep=deep, cue_terms=cues.terms
@@ -101,9 +103,9 @@ def read_snapshot(
         cues=cues.shown(),
     )
     chosen = bundle(pool, policy.adjacency_seconds)[: policy.count.effective]
-    graph, entity_keys = _graph(store, scope, chosen, candidates, policy.max_hops)
+    graph, entity_keys = _graph(store, scope, chosen, candidates, policy.max_hops, following)
     reaches = reach(chosen, graph, policy.max_hops)
-    records = _records(store, scope, reaches, entity_keys, candidates, policy.max_evidence)
+    records = _records(store, scope, reaches, entity_keys, candidates, policy.max_evidence, following)
     items = arrange(chosen, reaches, records, pool, policy.max_evidence)
     laps.lap("walk")
     kept = _kept(store, _in_turn(items), policy.preview_chars, query.model, vector)
@@ -204,11 +206,17 @@ def _record_relations(store: Store, scope: ReadScope, candidates: _Candidates) -
 
 
 def _graph(
-    store: Store, scope: ReadScope, chosen: tuple[Cluster, ...], candidates: _Candidates, max_hops: int
+    store: Store,
+    scope: ReadScope,
+    chosen: tuple[Cluster, ...],
+    candidates: _Candidates,
+    max_hops: int,
+    following: Following,
 ) -> tuple[Graph, dict[int, int]]:
-    """The declared graph around the chosen clusters, and the primary keys of its entities by number.
+    """The declared graph around the chosen clusters, and the primary keys of its entities by number: survivors, where
+    entities were merged.
 
-    One statement for mentions, one per hop and one beyond.
+    One statement for mentions, one per hop and one beyond; one more in a store of merged entities.
     """
     refs = [ref for cluster in chosen for ref in cluster.refs]
     keys_of: dict[int, int] = {}
@@ -218,54 +226,20 @@ def _graph(
     rows = Entity.objects.filter(
         Q(mentions__record__in=keys["mem"]) | Q(mentions__summary__in=keys["ep"]),
         scope.context(),
+        findable(),
         store=store,
         mentions__store=store,
-    ).values_list("pk", "number", "mentions__record", "mentions__summary")
-    mentions = []
-    for key, entity, record, summary in rows:
+    ).values_list("pk", "number", "mentions__record", "mentions__summary", has_merges(store))
+    # A row may mention an entity at several places, and several that are one.
+    mentions: dict[CoreMention, None] = {}
+    for key, number, record, summary, told in rows:
         ref = candidates.ref(record, summary)
-        if ref is not None:
-            mentions.append(CoreMention(ref=ref, entity=entity))
-            keys_of[entity] = key
-    relations = relations_around(store, scope, keys_of, max_hops)
+        entity = following.survivor(key, number, told=told)
+        if ref is not None and entity is not None:
+            mentions[CoreMention(ref=ref, entity=entity.number)] = None
+            keys_of[entity.number] = entity.pk
+    relations = relations_around(store, scope, keys_of, max_hops, following)
     return Graph(mentions=tuple(mentions), relations=relations), keys_of
-
-
-def relations_around(
-    store: Store, scope: ReadScope, keys_of: dict[int, int], max_hops: int
-) -> tuple[EntityRelation, ...]:
-    """Entity relations within max_hops of the known entities, and those that lead one hop further.
-
-    `keys_of` is given what lies at their ends.
-    """
-    both_ends = Q(subject_entity__isnull=False, object_entity__isnull=False)
-    readable = (
-        scope.context()
-        & both_ends
-        & scope.context(through="subject_entity")
-        & scope.context(through="object_entity")
-    )
-    relations: dict[int, EntityRelation] = {}
-    frontier = set(keys_of.values())
-    for _ in range(max_hops + 1):
-        if not frontier:
-            break
-        rows = Association.objects.filter(
-            Q(subject_entity__in=frontier) | Q(object_entity__in=frontier), readable, store=store
-        ).values_list(
-            "number", "predicate", "declared_at",
-            "subject_entity", "subject_entity__number", "object_entity", "object_entity__number",
-        )  # fmt: skip
-        frontier = set()
-        for number, predicate, declared_at, subject_key, subject, object_key, object_ in rows:
-            relations[number] = EntityRelation(
-                number=number, subject=subject, predicate=predicate, object=object_, declared_at=declared_at
-            )
-            frontier |= {
-                key for end, key in ((subject, subject_key), (object_, object_key)) if end not in keys_of
-            }
-            keys_of |= {subject: subject_key, object_: object_key}
-    return tuple(relations[number] for number in sorted(relations))
 
 
 def _records(
@@ -275,18 +249,20 @@ def _records(
     entity_keys: dict[int, int],
     candidates: _Candidates,
     max_evidence: int,
+    following: Following,
 ) -> tuple[EntityRecords, ...]:
     """The refs of readable rows outside the pool that mention a reached entity (two statements)."""
     reached = sorted({found.entity for each in reaches for found in each.entities})
     if not reached:
         return ()
-    number_of = {entity_keys[entity]: entity for entity in reached}
-    rows: dict[int, list[Row]] = defaultdict(list)
+    number_of = {
+        member: entity for entity in reached for member in following.known.members(entity_keys[entity])
+    }
+    rows: dict[int, dict[Row, None]] = defaultdict(dict)
     mentions = Mention.objects.filter(store=store, entity__in=number_of)
-    records = mentions.filter(scope.records(through="record"), record__deleted_at=None, record__isnull=False)
-    records = records.exclude(record__in=candidates.records)
+    records = in_records(mentions, scope).exclude(record__in=candidates.records)
     for key, number in _first(records, "record", max_evidence):
-        rows[number_of[key]].append(Row(ref=Ref("mem", number)))
+        rows[number_of[key]][Row(ref=Ref("mem", number))] = None
     if scope.reads_summaries:
         summaries = mentions.filter(
             scope.context(through="summary"), summary__deleted_at=None, summary__isnull=False
@@ -294,16 +270,17 @@ def _records(
         summaries = summaries.exclude(summary__source_type=SourceType.NODES)
         summaries = summaries.exclude(summary__in=candidates.summaries)
         for key, number in _first(summaries, "summary", max_evidence):
-            rows[number_of[key]].append(Row(ref=Ref("ep", number)))
+            rows[number_of[key]][Row(ref=Ref("ep", number))] = None
     return tuple(EntityRecords(entity=entity, rows=tuple(rows[entity])) for entity in reached if rows[entity])
 
 
 def _first(mentions: "QuerySet[Mention]", kind: str, max_evidence: int) -> "Iterable[tuple[int, int]]":
     """(entity's key, number), one more per entity than max_evidence: the core counts, and sees there is more.
 
-    A flat join, numbered per entity: whatever PostgreSQL believes about a new store, each mention is read once.
+    A flat join, numbered per entity: whatever PostgreSQL believes about a new store, each mention is read once. A row
+    that mentions an entity at several places comes as often, under one number.
     """
-    place = Window(RowNumber(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
+    place = Window(DenseRank(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
     # More than a store holds is no bound: the number must only fit what it is compared with.
     numbered = mentions.annotate(place=place).filter(place__lte=min(max_evidence, MAX_READ) + 1)
     return numbered.values_list("entity", f"{kind}__number")

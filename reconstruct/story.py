@@ -11,7 +11,8 @@ from itertools import islice
 from typing import Any
 
 from memoryconsole.models import Trace
-from memoryconsole.pages.rows import Shown, read_names, read_rows
+from memoryconsole.pages.rows import read_names, read_rows
+from memoryconsole.pages.shown import Shown
 from memoryconsole.pages.saying import Said
 from reconstruct import evidence, words
 from reconstruct.contents import read_entry

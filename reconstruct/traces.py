@@ -32,7 +32,7 @@ from reconstruct.core.types import (
     Snapshot,
     StoredText,
 )
-from reconstruct.names import names_of
+from reconstruct.names import names_ever_of, names_of
 from reconstruct.recall import Reading, read_recorded
 
 Json = dict[str, Any]
@@ -233,6 +233,11 @@ def _read_cues(store: Store, kept: Json | None) -> Json | None:
     spelled: dict[tuple[int, str], str] = {}
     for number, text in names_of(store, numbers):
         spelled[number, _digest(text)] = text
+    wanted = {(number, digest) for number, digest in [*kept["entities"], *kept["added"]]}
+    if wanted - spelled.keys():
+        # A name of what was merged into one of them then, or since.
+        for number, text in names_ever_of(store, numbers):
+            spelled.setdefault((number, _digest(text)), text)
     try:
         entities, added = (
             tuple(

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Case, F, Q, QuerySet, Window
+from django.db.models.functions import DenseRank
 
 from memoryconsole.folding import declared_key
+from memoryconsole.identity import Following, Merges, findable, has_merges
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Store
 from memoryconsole.models.graph import with_keys
 from memoryconsole.models.summaries import SourceType
@@ -20,7 +21,7 @@ from memoryconsole.snapshot import snapshot
 from memoryconsole.times import write_stamp
 from reconstruct.core.types import EntityRelation
 from reconstruct.core.walk import Reach, neighbourhood
-from reconstruct.recall import relations_around
+from reconstruct.graph import in_records, relations_around
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +39,18 @@ def traverse(store: Store, ask: TraverseAsk) -> dict[str, Any]:
 
     A name of several readable entities starts from all of them. The number of statements depends on max_hops alone.
     """
+    following = Following(store)
     with snapshot():
-        keys_of = _starts(store, ask)
+        keys_of = _starts(store, ask, following)
         if not keys_of:
             bounds = {"max_hops": ask.max_hops, "limit": ask.limit}
             return {"entities": [], "relations": [], "bounds": bounds, "reason": "no_such_entity"}
         starts = sorted(keys_of)
-        relations = relations_around(store, ask.scope, keys_of, ask.max_hops)
+        relations = relations_around(store, ask.scope, keys_of, ask.max_hops, following)
         reach = neighbourhood(starts, relations, ask.max_hops)
         hops = dict.fromkeys(starts, 0) | {found.entity: found.hops for found in reach.entities}
         shown = dict(list(hops.items())[: ask.limit])
-        entities = _entities(store, ask, {number: keys_of[number] for number in shown}, hops)
+        entities = _entities(store, ask, {number: keys_of[number] for number in shown}, hops, following)
         between = _between(store, relations, shown)
     return _body(ask, entities, between, reach, omitted=len(hops) - len(shown))
 
@@ -72,31 +74,35 @@ def _body(
     return body | ({"entities_omitted": omitted} if omitted else {})
 
 
-def _starts(store: Store, ask: TraverseAsk) -> dict[int, int]:
-    """The readable entities of that name or alias: primary keys by number (two statements)."""
+def _starts(store: Store, ask: TraverseAsk, following: Following) -> dict[int, int]:
+    """The readable entities of that name or alias: primary keys by number (two statements, three in a store of merged
+    entities, whose names lead to their survivors).
+    """
     keys = [declared_key(ask.entity)]
     readable = ask.scope.context()
-    named = with_keys(Entity.objects.filter(readable, store=store), keys)
+    named = with_keys(Entity.objects.filter(readable, findable(), store=store), keys)
     aliased = with_keys(
-        EntityAlias.objects.filter(readable, ask.scope.context(through="entity"), store=store), keys
+        EntityAlias.objects.filter(
+            readable, ask.scope.context(through="entity"), findable("entity"), store=store
+        ),
+        keys,
     )
-    return dict(named.values_list("number", "pk")) | dict(aliased.values_list("entity__number", "entity"))
+    told = has_merges(store)
+    rows = [
+        *named.values_list("pk", "number", told),
+        *aliased.values_list("entity", "entity__number", told),
+    ]
+    found = [following.survivor(pk, number, told=merged) for pk, number, merged in rows]
+    return {entity.number: entity.pk for entity in found if entity is not None}
 
 
 def _entities(
-    store: Store, ask: TraverseAsk, keys_of: dict[int, int], hops: dict[int, int]
+    store: Store, ask: TraverseAsk, keys_of: dict[int, int], hops: dict[int, int], following: Following
 ) -> list[dict[str, Any]]:
     """The shown entities in the order of `keys_of` (four statements, three when no summary is read)."""
     pks = list(keys_of.values())
-    names = dict(Entity.objects.filter(store=store, pk__in=pks).values_list("pk", "name"))
-    aliases: dict[int, list[str]] = defaultdict(list)
-    for pk, alias in (
-        EntityAlias.objects.filter(ask.scope.context(), store=store, entity__in=pks)
-        .order_by("entity", "declared_key", "project_id", "channel")
-        .values_list("entity", "alias")
-    ):
-        aliases[pk].append(alias)
-    mentions, totals = _mentions(store, ask, pks)
+    names, aliases = _names(store, ask, {member: pk for pk in pks for member in following.known.members(pk)})
+    mentions, totals = _mentions(store, ask, following.known, pks)
     shapes = []
     for number, pk in keys_of.items():
         shape: dict[str, Any] = {"id": number, "name": names[pk], "hops": hops[number]}
@@ -110,19 +116,45 @@ def _entities(
     return shapes
 
 
-def _mentions(store: Store, ask: TraverseAsk, pks: list[int]) -> tuple[dict[int, list[str]], dict[int, int]]:
+def _names(
+    store: Store, ask: TraverseAsk, read_as: dict[int, int]
+) -> tuple[dict[int, str], dict[int, list[str]]]:
+    """The name of each entity, and by entity its readable aliases in the order of their keys, among them the names of
+    what was merged into it (two statements). `read_as`: survivors by member.
+    """
+    names: dict[int, str] = {}
+    aliases: dict[int, list[tuple[str, str, str, str]]] = defaultdict(list)
+    scoped = ("declared_key", "project_id", "channel")
+    merged = {member for member, pk in read_as.items() if member != pk}
+    readable = Q(pk__in=set(read_as.values())) | (Q(pk__in=merged) & ask.scope.context())
+    rows = Entity.objects.filter(readable, store=store)
+    for pk, *order, name in rows.values_list("pk", *scoped, "name"):
+        if read_as[pk] == pk:
+            names[pk] = name
+        else:
+            aliases[read_as[pk]].append((*order, name))
+    known = EntityAlias.objects.filter(ask.scope.context(), store=store, entity__in=read_as)
+    for pk, *order, alias in known.values_list("entity", *scoped, "alias"):
+        aliases[read_as[pk]].append((*order, alias))
+    return names, {pk: [text for *_, text in sorted(found)] for pk, found in aliases.items()}
+
+
+def _mentions(
+    store: Store, ask: TraverseAsk, merges: Merges, pks: list[int]
+) -> tuple[dict[int, list[str]], dict[int, int]]:
     """Per entity the refs of readable rows that mention it, lowest number first, and how many there are."""
     scope = ask.scope
-    every = Mention.objects.filter(store=store, entity__in=pks)
-    records = every.filter(scope.records(through="record"), record__deleted_at=None, record__isnull=False)
-    found = [("mem", *row) for row in _first(records, "record", ask.limit)]
+    survivor = merges.by_survivor(pks)
+    every = Mention.objects.filter(store=store, entity__in=merges.members_of(pks))
+    records = in_records(every, scope)
+    found = [("mem", *row) for row in _first(records, survivor, "record", ask.limit)]
     if scope.reads_summaries:
         summaries = every.filter(
             scope.context(through="summary"), summary__deleted_at=None, summary__isnull=False
         )
         # Summaries of summaries are no episodes.
         episodes = summaries.exclude(summary__source_type=SourceType.NODES)
-        found += [("ep", *row) for row in _first(episodes, "summary", ask.limit)]
+        found += [("ep", *row) for row in _first(episodes, survivor, "summary", ask.limit)]
     refs: dict[int, list[tuple[int, str]]] = defaultdict(list)
     totals: dict[int, dict[str, int]] = defaultdict(dict)
     for kind, pk, number, total in found:
@@ -135,39 +167,40 @@ def _mentions(store: Store, ask: TraverseAsk, pks: list[int]) -> tuple[dict[int,
     return shown, {pk: sum(by_kind.values()) for pk, by_kind in totals.items()}
 
 
-def _first(mentions: "QuerySet[Mention]", kind: str, limit: int) -> "Iterable[tuple[int, int, int]]":
-    """(entity's key, row's number, how many rows the entity has)."""
-    place = Window(RowNumber(), partition_by=F("entity"), order_by=F(f"{kind}__number").asc())
-    total = Window(Count("pk"), partition_by=F("entity"))
-    return (
-        mentions.annotate(place=place, total=total)
-        .filter(place__lte=limit)
-        .values_list("entity", f"{kind}__number", "total")
-    )
+def _first(
+    mentions: "QuerySet[Mention]", survivor: Case | F, kind: str, limit: int
+) -> "Iterable[tuple[int, int, int]]":
+    """(entity's key, row's number, how many rows the entity has), each row once though it mentions it more often."""
+    number = F(f"{kind}__number")
+    place = Window(DenseRank(), partition_by=survivor, order_by=number.asc())
+    from_last = Window(DenseRank(), partition_by=survivor, order_by=number.desc())
+    rows: Any = mentions.annotate(survivor=survivor, place=place, total=place + from_last - 1)
+    found = rows.filter(place__lte=limit).values_list("survivor", f"{kind}__number", "total")
+    return dict.fromkeys(found)
 
 
 def _between(
     store: Store, relations: tuple[EntityRelation, ...], shown: dict[int, int]
 ) -> list[dict[str, Any]]:
     """The relations between shown entities, newest first (one statement)."""
-    inside = [each.number for each in relations if each.subject in shown and each.object in shown]
+    # The walk's ends: a stored one may have been merged away.
+    inside = {each.number: each for each in relations if each.subject in shown and each.object in shown}
     if not inside:
         return []
     found = (
         Association.objects.filter(Q(number__in=inside), store=store)
         .order_by("-declared_at", "number")
         .values_list(
-            "number", "subject_entity__number", "predicate", "object_entity__number", "declared_by", "declared_at",
-            "anchor_record__number", "anchor_summary__number",
+            "number", "predicate", "declared_by", "declared_at", "anchor_record__number", "anchor_summary__number",
         )
     )  # fmt: skip
     shapes = []
-    for number, subject, predicate, object_, declared_by, declared_at, record, summary in found:
+    for number, predicate, declared_by, declared_at, record, summary in found:
         shape = {
             "id": number,
-            "subject": subject,
+            "subject": inside[number].subject,
             "predicate": predicate,
-            "object": object_,
+            "object": inside[number].object,
             "declared_by": declared_by,
             "declared_at": write_stamp(declared_at),
         }

@@ -6,19 +6,21 @@ declared graph. No text is quoted.
 
 Statements: one for the row and its next version, one more when there is none; for a row that the search did not
 list two for declared names and one to weigh it (two after a blank question); for the walk one for what the row
-mentions, two for its place in an item's line, or one per hop beyond the traced graph, five at most; one for what was
-retracted since.
+mentions and one for the merges of then, three for its place in an item's line, or one per hop beyond the traced
+graph, five at most; one for what was retracted since.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Q
 
 from memoryconsole import search
+from memoryconsole.identity import Following, Merges, findable, read_merges
 from memoryconsole.models import Association, Entity, Record, Store, StoreCounter, Summary, Trace
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.scope import ReadScope
@@ -31,7 +33,7 @@ from reconstruct.core.policy import MAX_HOPS_CEILING
 from reconstruct.core.types import EntityRecords, Ref, Row
 from reconstruct.core.walk import Reach, ReachedEntity, gather
 from reconstruct.core.why import Finding
-from reconstruct.recall import relations_around
+from reconstruct.graph import relations_around
 from reconstruct.services import RecallAsk, ReconstructAsk
 
 Json = dict[str, Any]
@@ -40,7 +42,7 @@ Json = dict[str, Any]
 MAX_LINE = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Asked:
     """A traced call: its question, and the row that is asked about, which is live."""
 
@@ -51,6 +53,11 @@ class _Asked:
     top_k: int
     ref: str
     row: Record | Summary
+
+    @cached_property
+    def merges(self) -> Merges:
+        """The merges in force when the call was made: the trace names the survivors of then (one statement)."""
+        return read_merges(self.store, at=self.trace.asked_at)
 
     @property
     def seen(self) -> Json:
@@ -270,9 +277,17 @@ def _by_recency(asked: _Asked) -> Finding:
 def _mentions(asked: _Asked) -> dict[int, tuple[int, bool]]:
     """The readable entities that the row mentions, by number: (primary key, whether it did when the call was made)."""
     column = "mentions__record" if isinstance(asked.row, Record) else "mentions__summary"
-    rows = Entity.objects.filter(asked.scope.context(), store=asked.store, **{column: asked.row.pk})
-    found = rows.values_list("number", "pk", "mentions__created_at")
-    return {number: (key, declared_at <= asked.trace.asked_at) for number, key, declared_at in found}
+    rows = Entity.objects.filter(
+        asked.scope.context(), findable(), store=asked.store, **{column: asked.row.pk}
+    )
+    found: dict[int, tuple[int, bool]] = {}
+    for number, key, declared_at in rows.values_list("number", "pk", "mentions__created_at"):
+        entity = asked.merges.read_as(key, number)
+        if entity is not None:
+            # At several places, by several that are one: the first to be declared counts.
+            then = declared_at <= asked.trace.asked_at or found.get(entity.number, (0, False))[1]
+            found[entity.number] = (entity.pk, then)
+    return found
 
 
 def _walked(asked: _Asked, mentions: Mapping[int, tuple[int, bool]]) -> Finding:
@@ -300,7 +315,8 @@ def _too_far(asked: _Asked, entities: list[int], keys: dict[int, int]) -> Findin
     finding = _nearest(asked, entities, edges, max_hops + 1)
     further = MAX_HOPS_CEILING - max_hops - 1
     if (finding is None or finding.bound != "max_hops") and further > 0:
-        around = relations_around(asked.store, asked.scope, keys, further - 1)
+        following = Following(asked.store, asked.merges)
+        around = relations_around(asked.store, asked.scope, keys, further - 1, following)
         then = [(each.subject, each.object) for each in around if each.declared_at <= asked.trace.asked_at]
         finding = _nearest(asked, entities, edges + then, MAX_HOPS_CEILING)
     if finding is not None:
@@ -356,22 +372,25 @@ def _in_line(asked: _Asked, cut: Finding | None) -> Finding:
 def _lines(asked: _Asked) -> tuple[tuple[EntityRecords, ...], bool]:
     """(the rows that mention an entity the walk reached, as when the call was made; whether these are all)."""
     reached = {entity for item in asked.trace.told["items"] for entity, _, _ in item["reached"]}
+    keys = Entity.objects.filter(store=asked.store, number__in=reached).values_list("pk", "number")
+    number_of = {member: number for key, number in keys for member in asked.merges.members(key)}
     at: datetime = asked.trace.asked_at
-    then = {"mention__entity__number__in": reached, "mention__created_at__lte": at}
+    then = {"mention__entity__in": number_of, "mention__created_at__lte": at}
     readable: list[tuple[Any, str]] = [
         (Record.objects.live().filter(asked.scope.records(), number__lte=asked.last["mem"], **then), "mem")
     ]
     if asked.scope.reads_summaries:
         summaries = Summary.objects.episodes()
         readable.append((summaries.filter(asked.scope.context(), number__lte=asked.last["ep"], **then), "ep"))
-    found: dict[int, list[Row]] = defaultdict(list)
+    found: dict[int, dict[Row, None]] = defaultdict(dict)
     whole = True
     for query, kind in readable:
         rows = query.filter(store=asked.store).order_by("number")
-        pairs = list(rows.values_list("mention__entity__number", "number")[: MAX_LINE + 1])
+        pairs = list(rows.values_list("mention__entity", "number").distinct()[: MAX_LINE + 1])
         whole = whole and len(pairs) <= MAX_LINE
-        for entity, number in pairs:
-            found[entity].append(Row(ref=Ref(kind, number)))  # type: ignore[arg-type]  # one of the two above
+        for member, number in pairs:
+            ref = Ref(kind, number)  # type: ignore[arg-type]  # one of the two above
+            found[number_of[member]][Row(ref=ref)] = None
     return tuple(EntityRecords(entity=entity, rows=tuple(rows)) for entity, rows in found.items()), whole
 
 

@@ -3,6 +3,7 @@
 Only a Unix socket inside a folder of mode 0700 leads to it, so that nobody else on the machine can.
 """
 
+import locale
 import os
 import shlex
 import shutil
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -190,7 +191,7 @@ class Postgres:
         self._say("making the database (once)")
         command: list[str | Path] = [
             tools / "initdb", "-D", draft, "-U", paths.ROLE, "--encoding=UTF8", "--locale-provider=builtin",
-            "--builtin-locale=C.UTF-8", "--auth-local=trust", "--auth-host=scram-sha-256",
+            "--builtin-locale=C.UTF-8", *_letters(), "--auth-local=trust", "--auth-host=scram-sha-256",
             *(["--no-sync"] if self.disposable else []),
         ]  # fmt: skip
         done, output = self._run(user, command, INITDB_SECONDS)
@@ -304,6 +305,23 @@ def _quoted_for_list(folder: Path) -> str:
     # The setting is a list: a name with a comma or a space in it stands in double quotes.
     escaped = str(folder).replace('"', '""')
     return f'"{escaped}"'
+
+
+def _letters() -> list[str]:
+    """What tells initdb that letters are those of every script.
+
+    Names that are nearly alike are found by trigrams, which ask the system's locale what a letter is; under "C" only
+    ASCII has any. A system without such a locale stays there.
+    """
+    before = locale.setlocale(locale.LC_CTYPE)
+    try:
+        for name in ("C.UTF-8", "en_US.UTF-8"):
+            with suppress(locale.Error):
+                locale.setlocale(locale.LC_CTYPE, name)
+                return [f"--lc-ctype={name}"]
+    finally:
+        locale.setlocale(locale.LC_CTYPE, before)
+    return []
 
 
 def _check_version(data: Path) -> None:

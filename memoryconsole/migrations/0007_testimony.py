@@ -496,7 +496,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='indexentry',
-            index=models.Index(condition=models.Q(('part__gt', 0)), fields=['store', 'part'], name='index_entry_parts'),
+            index=models.Index(condition=models.Q(('part__gt', 0)), fields=['store', 'part', 'id'], name='index_entry_parts'),
         ),
         migrations.AddIndex(
             model_name='indexentry',

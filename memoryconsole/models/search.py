@@ -129,9 +129,9 @@ class IndexEntry(models.Model):
                 name="index_entry_session",
                 condition=Q(session__isnull=False),
             ),
-            # How many a part has.
+            # How many a part has, and its last.
             models.Index(
-                fields=["store", "part"], name="index_entry_parts", condition=Q(part__gt=Part.RECALL)
+                fields=["store", "part", "id"], name="index_entry_parts", condition=Q(part__gt=Part.RECALL)
             ),
             # What cascades look for. An entry has one of them.
             models.Index(fields=["record"], name="index_entry_record", condition=Q(record__isnull=False)),

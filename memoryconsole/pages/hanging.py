@@ -12,6 +12,8 @@ from django.utils import timezone
 from memoryconsole.errors import NotFound
 from memoryconsole.models import Association, Job, Mention, Record, RecordNode, Store, Summary, SummarySource
 from memoryconsole.pages.frame import Frame
+from memoryconsole.services.facts.counting import resting_on
+from memoryconsole.services.standing import hidden_with
 from memoryconsole.snapshot import snapshot
 
 # A page's worth.
@@ -64,7 +66,11 @@ def _dependents(store: Store, row: Record | Summary) -> dict[str, int]:
         "nodes": RecordNode.objects.filter(**hung).count(),
         "summaries": sources.values("summary").distinct().count(),
     } | (
-        {"versions": _other_versions(store, row)}
+        {
+            "claims": len(hidden_with(store, row)),
+            "facts": resting_on(store, row).count(),
+            "versions": _other_versions(store, row),
+        }
         if isinstance(row, Record)
         else {"sources": row.sources.count()}
     )

@@ -100,7 +100,7 @@ def _model() -> tuple[embedding.Embedder | None, str]:
 
 def _indexing(store: Store, running: embedding.Embedder | None, failure: str) -> Indexing:
     entries = IndexEntry.objects.filter(store=store, part=Part.RECALL).count()
-    vectors = EntryVector.objects.filter(store=store, space=store.active_space_id).count()
+    vectors = EntryVector.objects.filter(store=store, space=store.active_space_id, part=Part.RECALL).count()
     advisory = None
     if failure:
         advisory = advisories.embedder_failed(failure)

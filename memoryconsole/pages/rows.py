@@ -1,12 +1,13 @@
 """What a page shows of rows that a trace or an answer names: read live, so that what is gone is gone here too."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from django.db.models.functions import Left, Length
 
 from memoryconsole.models import Entity, Record, Store, Summary
+from memoryconsole.pages.named import read_named
+from memoryconsole.pages.shown import Shown
 from memoryconsole.refs import numbers_by_kind
 from memoryconsole.templatetags.console import BRIEF_CHARS
 
@@ -14,35 +15,11 @@ from memoryconsole.templatetags.console import BRIEF_CHARS
 _READ_CHARS = BRIEF_CHARS + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A live row in short. `text`: the beginning of it; `timestamp`: as stored; `source`: its producer."""
-
-    ref: str
-    text: str
-    length: int
-    timestamp: str
-    project_id: str | None
-    channel: str | None
-    message_id: str
-    source: dict[str, str]
-
-    @property
-    def identity(self) -> tuple[str | None, str] | None:
-        """What makes two rows versions of one message; None for a row that is no version of anything."""
-        return (self.project_id, self.message_id) if self.message_id else None
-
-    @property
-    def producer(self) -> tuple[Any, ...] | None:
-        """What makes two rows the words of one producer in one place; None for an unknown one."""
-        source = self.source
-        return (source["type"], source["id"], self.project_id, self.channel) if source["id"] else None
-
-
 def read_rows(store: Store, refs: Iterable[str]) -> dict[str, Shown]:
-    """The live rows among the refs (at most two statements)."""
-    numbers = numbers_by_kind(refs)
-    found: dict[str, Shown] = {}
+    """What is live among the refs (at most two statements for records and summaries, four for what has a UUID)."""
+    wanted = list(refs)
+    numbers = numbers_by_kind(wanted)
+    found = read_named(store, wanted)
     if numbers["mem"]:
         records = Record.objects.live().filter(store=store, number__in=numbers["mem"])
         records = records.defer("content", "tool_calls")

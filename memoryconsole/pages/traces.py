@@ -1,5 +1,6 @@
 """Traces: listed, told as a story, decided again, asked again, compared, and questioned about a row."""
 
+import json
 import re
 import uuid
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ from memoryconsole.pages.forms import address, faults_by_field, read_form
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.navigation import Section, add_section
 from memoryconsole.pages.rows import read_rows
-from memoryconsole.refs import is_ref
+from memoryconsole.refs import NAMED, is_ref
 from memoryconsole.serializers import Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
@@ -154,16 +155,17 @@ def _story(
     everything: bool = False,
     status: int = 200,
 ) -> HttpResponse:
+    operation = registry.operation(trace.operation)
     refused = trace.outcome == Outcome.REFUSED
     most = ROWS_MOST if everything else ROWS_SHOWN
     if not refused:
         with snapshot():
-            context = registry.operation(trace.operation).story(trace, most) | context
+            context = operation.story(trace, most) | context
     context |= {
         "trace": trace,
         "summary": tracing.summary_of(trace),
         "digest": bytes(trace.digest).hex(),
-        "asked_with": [(name, value) for name, value in trace.request.items() if name != "query"],
+        "asked_with": [(name, _written(value)) for name, value in trace.request.items() if name != "query"],
         "not_kept": trace.request.get(audit.NOT_KEPT),
         "laps": laps(trace.stages),
         "template": None if refused else f"traces/story_{trace.operation}.html",
@@ -172,10 +174,17 @@ def _story(
         "most": most,
         "all_rows": f"{reverse('console:trace', args=[frame.store.public_id, trace.pk])}?all=true",
         "ask_again": _as_address(trace.request),
-        "policy_fields": POLICY_FIELDS if frame.may(Scope.OPERATE) else (),
-        "same_core": trace.core == registry.operation(trace.operation).core,
+        "ask_page": operation.page and reverse(operation.page, args=[frame.store.public_id]),
+        "policy_fields": POLICY_FIELDS if operation.takes_settings and frame.may(Scope.OPERATE) else (),
+        "kinds": [kind for kind in ("mem", "ep", *NAMED) if kind in operation.kinds],
+        "same_core": trace.core == operation.core,
     }
     return frame.render("traces/trace.html", context, status=status)
+
+
+def _written(value: Any) -> str:
+    """A member of a request, as it was sent; a text as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _as_address(body: Mapping[str, Any]) -> str:
@@ -200,8 +209,11 @@ def _why(frame: Frame, trace: Trace, asked: str) -> Context:
             row = read_rows(frame.store, [asked]).get(asked)
         return context | {"why": verdict, "why_row": row}
     if re.fullmatch(r"\w+:\S*", asked):
-        message = "Not a ref such as mem:12 or ep:3."
+        message = "Not a ref such as mem:12, ep:3 or claim:<uuid>."
         raise InvalidParameter(message, errors=[Fault("?ref", "invalid", message)])
+    if "mem" not in registry.operation(trace.operation).kinds:
+        # No record is in such an answer: there is none to choose.
+        return context
     with snapshot():
         rows = filtered_records(frame.store, {"text": asked}).order_by("-number")[:GUESSES]
         refs = [f"mem:{number}" for number in rows.values_list("number", flat=True)]

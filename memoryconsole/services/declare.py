@@ -18,6 +18,7 @@ from memoryconsole.models import Association, Entity, EntityAlias, Mention, Stor
 from memoryconsole.services.declare_names import PlannedEntity
 from memoryconsole.services.declare_plan import PlannedRelation, Planner, Retraction, Row
 from memoryconsole.services.numbering import lock_counter, take_numbers
+from memoryconsole.services.profiles import follow_names
 from memoryconsole.snapshot import snapshot
 
 DeclaredBy = Literal["agent", "operator"]
@@ -127,6 +128,8 @@ def _apply(
     """Write a plan. Call under the counter lock that it was made under."""
     if planner.retraction is not None:
         planner.retraction.apply()
+    # Stored entities that get a further name.
+    renamed = {alias.entity.pk for alias in planner.new_aliases if alias.entity.pk is not None}
     _write_entities(store, counter, planner.new_entities, declared_by=declared_by, now=now)
     EntityAlias.objects.bulk_create(
         (
@@ -159,6 +162,8 @@ def _apply(
     _write_relations(store, counter, planner.new_relations, declared_by=declared_by, now=now)
     if planner.new_entities or planner.new_relations:
         counter.save(update_fields=["entity", "association"])
+    if renamed:
+        follow_names(store, renamed, now=now)
 
 
 def _write_entities(

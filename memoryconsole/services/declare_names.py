@@ -7,8 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
+
+from django.db.models import Exists, OuterRef
 
 from memoryconsole.declarations import Declaration, Name
+from memoryconsole.identity import NONE, findable, read_merges
 from memoryconsole.models import Entity, EntityAlias, Store
 from memoryconsole.models.graph import with_keys
 
@@ -48,25 +52,33 @@ class Names:
     """Who is called what, where: the names and aliases that the declarations touch."""
 
     def __init__(self, store: Store, declarations: Sequence[Declaration]) -> None:
-        self._holders: dict[str, list[tuple[Scope, PlannedEntity]]] = defaultdict(list)
+        self._holders: dict[str, list[_Holder]] = defaultdict(list)
         self._entities: dict[int, PlannedEntity] = {}
+        # Those of the store, once a name leads to an entity that is in one.
+        self.merges = NONE
+        stored: list[_Stored] = []
         # A set's order is not the same twice; names are looked up in one order for the sake of repeatable plans.
         keys = iter(sorted({key for declaration in declarations for key in _keys(declaration)}))
         within = _within(declarations)
         while chunk := list(islice(keys, _CHUNK)):
-            self._load(store, chunk, within)
+            stored += _load(store, chunk, within)
+        self._follow(store, stored)
 
-    def _load(self, store: Store, keys: list[str], within: dict[str, set[str]]) -> None:
-        entities = with_keys(Entity.objects.filter(store=store, **within), keys)
-        for entity in entities.only("number", "name", "declared_key", "project_id", "channel"):
-            known = self._known(entity)
-            self.add(entity.declared_key, known.scope, known)
-        aliases = with_keys(EntityAlias.objects.filter(store=store, **within), keys).select_related("entity")
-        for alias in aliases.only(
-            "declared_key", "project_id", "channel", "entity__number", "entity__name", "entity__declared_key",
-            "entity__project_id", "entity__channel",
-        ):  # fmt: skip
-            self.add(alias.declared_key, (alias.project_id, alias.channel), self._known(alias.entity))
+    def _follow(self, store: Store, stored: "list[_Stored]") -> None:
+        """Note who is called what; the names of what was merged away lead to the survivor (two statements more, for
+        names that lead to an entity that is in a merge).
+        """
+        entities = {each.entity.pk: each.entity for each in stored}
+        if any(each.in_merge for each in stored):
+            self.merges = read_merges(store)
+            survivors = {self.merges.survivor(pk) for pk in entities} - entities.keys()
+            rows = Entity.objects.filter(store=store, pk__in={pk for pk in survivors if pk})
+            entities |= {row.pk: row for row in rows.only(*_COLUMNS)}
+        for each in stored:
+            survivor = self.merges.survivor(each.entity.pk)
+            if survivor is not None:
+                home = (each.entity.project_id, each.entity.channel)
+                self._holders[each.key].append(_Holder(each.scope, home, self._known(entities[survivor])))
 
     def _known(self, entity: Entity) -> PlannedEntity:
         if entity.pk not in self._entities:
@@ -81,16 +93,16 @@ class Names:
         return self._entities[entity.pk]
 
     def add(self, key: str, scope: Scope, entity: PlannedEntity) -> None:
-        self._holders[key].append((scope, entity))
+        self._holders[key].append(_Holder(scope, entity.scope, entity))
 
     def resolve(self, key: str, levels: Sequence[Scope]) -> PlannedEntity | None:
         """The entity of that name or alias in the first scope that has one; of several, the lowest number."""
         for level in levels:
             # An alias is of use where both it and its entity can be read.
             found = [
-                entity
-                for scope, entity in self._holders.get(key, ())
-                if scope == level and entity.scope in levels
+                each.entity
+                for each in self._holders.get(key, ())
+                if each.scope == level and each.home in levels
             ]
             if found:
                 return min(found, key=lambda entity: entity.order)
@@ -99,10 +111,44 @@ class Names:
     def holders(self, key: str, levels: Sequence[Scope]) -> set[PlannedEntity]:
         """Every entity of that name or alias in any of the scopes."""
         return {
-            entity
-            for scope, entity in self._holders.get(key, ())
-            if scope in levels and entity.scope in levels
+            each.entity for each in self._holders.get(key, ()) if each.scope in levels and each.home in levels
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Who has a name: where that was declared, and where the entity was that it was declared for, merged or not."""
+
+    scope: Scope
+    home: Scope
+    entity: PlannedEntity
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A stored name or alias and its entity, and whether that is in a merge, on either side."""
+
+    key: str
+    scope: Scope
+    entity: Entity
+    in_merge: bool
+
+
+_COLUMNS = ("number", "name", "declared_key", "project_id", "channel", "status", "merged_into")
+
+
+def _load(store: Store, keys: list[str], within: dict[str, set[str]]) -> "Iterator[_Stored]":
+    absorbed = Entity.objects.filter(store=store, merged_into=OuterRef("pk"))
+    entities: Any = with_keys(Entity.objects.filter(findable(), store=store, **within), keys)
+    for entity in entities.only(*_COLUMNS).annotate(absorbs=Exists(absorbed)):
+        in_merge = entity.absorbs or entity.merged_into_id is not None
+        yield _Stored(entity.declared_key, (entity.project_id, entity.channel), entity, in_merge)
+    absorbed = Entity.objects.filter(store=store, merged_into=OuterRef("entity"))
+    aliases: Any = with_keys(EntityAlias.objects.filter(findable("entity"), store=store, **within), keys)
+    columns = ("declared_key", "project_id", "channel", *(f"entity__{name}" for name in _COLUMNS))
+    for alias in aliases.select_related("entity").only(*columns).annotate(absorbs=Exists(absorbed)):
+        in_merge = alias.absorbs or alias.entity.merged_into_id is not None
+        yield _Stored(alias.declared_key, (alias.project_id, alias.channel), alias.entity, in_merge)
 
 
 def _keys(declaration: Declaration) -> Iterator[str]:

@@ -5,14 +5,15 @@ shares with others, the global pool last (reconstruct J). What an earlier item r
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from memoryconsole.declarations import Declaration, End, Name, RowRef, WantedEntity, WantedRelation
-from memoryconsole.models import Association, Mention, Record, Store, Summary
+from memoryconsole.identity import NONE, Merges, read_merges
+from memoryconsole.models import Association, Entity, Mention, Record, Store, Summary
 from memoryconsole.models.graph import KeyDigest, digest_of_key
 from memoryconsole.services.declare_names import Names, PlannedEntity, Scope, levels_of
 
@@ -66,7 +67,7 @@ class Retraction:
 
     def __init__(self, store: Store, declaration: Declaration) -> None:
         self.relations: set[int] = set()
-        self.mentions: dict[int, tuple[int, int | None, int | None]] = {}
+        self.mentions: dict[int, set[tuple[int, RowRef]]] = {}
         if declaration.gone_relations:
             found = Association.objects.filter(store=store, number__in=set(declaration.gone_relations))
             self.relations = set(found.values_list("pk", flat=True))
@@ -74,32 +75,25 @@ class Retraction:
             self._find_mentions(store, set(declaration.gone_mentions))
 
     def _find_mentions(self, store: Store, wanted: set[tuple[int, RowRef]]) -> None:
+        number_of = _members(store, {entity for entity, _ in wanted})
         at = Q()
         for column, kind in (("record", "mem"), ("summary", "ep")):
-            pairs = {(entity, ref.number) for entity, ref in wanted if ref.kind == kind}
+            numbers = {ref.number for _, ref in wanted if ref.kind == kind}
+            if numbers:
+                at |= Q(**{f"{column}__number__in": numbers})
+        found = Mention.objects.filter(at, store=store, entity__in=number_of)
+        for pk, entity, record, summary in found.values_list(
+            "pk", "entity_id", "record__number", "summary__number"
+        ):
+            ref = RowRef("mem", record) if record is not None else RowRef("ep", summary)
+            pairs = wanted & {(number, ref) for number in number_of[entity]}
             if pairs:
-                at |= Q(
-                    **{
-                        "entity__number__in": {entity for entity, _ in pairs},
-                        f"{column}__number__in": {number for _, number in pairs},
-                    }
-                )
-        found = Mention.objects.filter(at, store=store).values_list(
-            "pk",
-            "entity_id",
-            "entity__number",
-            "record_id",
-            "record__number",
-            "summary_id",
-            "summary__number",
-        )
-        for pk, entity_pk, entity, record_pk, record, summary_pk, summary in found:
-            ref = RowRef("mem", record) if record_pk is not None else RowRef("ep", summary)
-            if (entity, ref) in wanted:
-                self.mentions[pk] = (entity_pk, record_pk, summary_pk)
+                self.mentions[pk] = pairs
 
     def counts(self) -> dict[str, int]:
-        return {"relations": len(self.relations), "mentions": len(self.mentions)}
+        # However many places a row mentions an entity at, that is one mention.
+        mentions = {pair for pairs in self.mentions.values() for pair in pairs}
+        return {"relations": len(self.relations), "mentions": len(mentions)}
 
     def apply(self) -> None:
         if self.relations:
@@ -204,10 +198,14 @@ class Planner:
         if not entities:
             return set()
         rows = {row for _, row in self._mentions}
-        found = Mention.objects.filter(_at("", rows), store=self._store, entity__in=entities)
+        members = self._names.merges.members_of(entities)
+        found = Mention.objects.filter(_at("", rows), store=self._store, entity__in=members)
         gone = set(self.retraction.mentions) if self.retraction is not None else set()
         columns = found.values_list("pk", "entity_id", "record_id", "summary_id")
-        return {(entity, record, summary) for pk, entity, record, summary in columns if pk not in gone}
+        read_as = self._names.merges.survivor
+        return {
+            (read_as(entity), record, summary) for pk, entity, record, summary in columns if pk not in gone
+        }
 
     def _stored_relations(self) -> dict[tuple[Any, ...], int]:
         wanted = [relation for relation in self._relations.values() if relation.is_between_stored()]
@@ -217,19 +215,29 @@ class Planner:
         found = (
             Association.objects.alias(predicate_digest=KeyDigest("predicate"))
             .filter(
-                _at("subject_", {relation.subject for relation in wanted}),
-                _at("object_", {relation.object for relation in wanted}),
+                self._at("subject_", {relation.subject for relation in wanted}),
+                self._at("object_", {relation.object for relation in wanted}),
                 store=self._store,
                 predicate_digest__in=digests,
             )
             .values_list("pk", "number", "project_id", "channel", "predicate", *_end_columns())
         )
         gone = self.retraction.relations if self.retraction is not None else set()
-        return {
-            (project_id, channel, predicate, *ends): number
-            for pk, number, project_id, channel, predicate, *ends in found
-            if pk not in gone
-        }
+        stored: dict[tuple[Any, ...], int] = {}
+        for pk, number, project_id, channel, predicate, *ends in found.order_by("number"):
+            if pk not in gone:
+                # Two of entities that are one since say the same: the first does.
+                stored.setdefault((project_id, channel, predicate, *self._read_as(ends)), number)
+        return stored
+
+    def _at(self, prefix: str, ends: Iterable[PlannedEnd]) -> Q:
+        """Associations one of whose ends is one of these, or was merged into one."""
+        return _at(prefix, ends, self._names.merges)
+
+    def _read_as(self, ends: Sequence[int | None]) -> Iterator[int | None]:
+        """The foreign keys of an association's ends, those of entities followed."""
+        for column, pk in zip(_end_columns(), ends, strict=True):
+            yield self._names.merges.survivor(pk) if pk is not None and "_entity_" in column else pk
 
     def registered(self) -> dict[str, Any]:
         """What applying the plan would add, for people to read. Call after `compare`."""
@@ -248,6 +256,21 @@ class Planner:
                 for relation in self.new_relations
             ],
         }
+
+
+def _members(store: Store, numbers: set[int]) -> dict[int, set[int]]:
+    """Whose mentions are those of the entities of these numbers: by primary key, the numbers (one statement, two when
+    others were merged into one of them). Of one that was merged away, its own alone.
+    """
+    others = Entity.objects.filter(store=store, merged_into=OuterRef("pk"))
+    found: Any = Entity.objects.filter(store=store, number__in=numbers).annotate(absorbs=Exists(others))
+    rows = list(found.values_list("pk", "number", "absorbs"))
+    merges = read_merges(store) if any(absorbs for *_, absorbs in rows) else NONE
+    number_of: dict[int, set[int]] = defaultdict(set)
+    for pk, number, _ in rows:
+        for member in merges.members(pk):
+            number_of[member].add(number)
+    return number_of
 
 
 def _rows(store: Store, declarations: Sequence[Declaration]) -> dict[RowRef, Row]:
@@ -269,12 +292,12 @@ def _rows(store: Store, declarations: Sequence[Declaration]) -> dict[RowRef, Row
     return rows
 
 
-def _at(prefix: str, ends: Iterable[PlannedEnd]) -> Q:
-    """Rows one of whose foreign keys of this prefix leads to one of the ends."""
+def _at(prefix: str, ends: Iterable[PlannedEnd], merges: Merges = NONE) -> Q:
+    """Rows one of whose foreign keys of this prefix leads to one of the ends, or to what was merged into one."""
     by_column: dict[str, set[int]] = defaultdict(set)
     for end in ends:
         for column, pk in end.columns(prefix).items():
-            by_column[column].add(pk)
+            by_column[column] |= {*merges.members(pk)} if isinstance(end, PlannedEntity) else {pk}
     condition = Q()
     for column, pks in sorted(by_column.items()):
         condition |= Q(**{f"{column}__in": pks})

@@ -6,11 +6,12 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from memoryconsole import jobs, search
-from memoryconsole.errors import NotFound, StaleResource
+from memoryconsole.errors import NotFound, StaleResource, StateConflict
 from memoryconsole.models import (
     Association,
     Job,
     Mention,
+    Passage,
     Payload,
     Record,
     RecordNode,
@@ -20,7 +21,10 @@ from memoryconsole.models import (
     User,
 )
 from memoryconsole.models.traces import pruning
+from memoryconsole.services.facts.forgetting import erase_empty_groups, erase_unbacked
 from memoryconsole.services.numbering import lock_counter
+from memoryconsole.services.settling import settle
+from memoryconsole.services.standing import close_unsaid, hidden_with
 from memoryconsole.services.transfer import withdraw_exports
 
 # Rows erased per statement: short locks, steady progress.
@@ -31,8 +35,8 @@ def delete_record(store: Store, number: int, *, by: User, now: datetime) -> Job:
     """Hide a record and all that hangs on it; returns the job that erases it.
 
     Mentions, associations (as an end or as the anchor), nodes and index entries go at once, and the payload that it
-    alone stood for. Summaries that covered
-    it stay and say `sources_gone`. Raises NotFound.
+    alone stood for; so do the claims taken from it, and facts that no current claim supports then are held no longer.
+    Summaries that covered it stay and say `sources_gone`. Raises NotFound; StateConflict for a passage of a document.
     """
     return _delete(store, Record.objects.live(), number, by=by, now=now)
 
@@ -46,18 +50,25 @@ def delete_summary(store: Store, number: int, *, by: User, now: datetime) -> Job
 def _delete(
     store: Store, live: "QuerySet[Record] | QuerySet[Summary]", number: int, *, by: User, now: datetime
 ) -> Job:
-    lock_counter(store)
+    counter = lock_counter(store)
     row = live.filter(store=store, number=number).first()
     if row is None:
         raise NotFound("Nothing stored under this number")
+    if isinstance(row, Record) and Passage.objects.filter(record=row).exists():
+        # Its text is the document's too.
+        raise StateConflict("A passage goes with its document")
     is_record = isinstance(row, Record)
     sources = SummarySource.objects.filter(store=store, **{"record" if is_record else "child": row})
     Summary.objects.filter(store=store, pk__in=sources.values("summary")).update(sources_gone=True)
     sources.update(**{"record" if is_record else "child": None})
     _drop_dependents(store, "record" if is_record else "summary", row)
     withdraw_exports(store)
-    search.remove(store, **{"record_ids" if is_record else "summary_ids": [row.pk]})
+    claims = hidden_with(store, row) if isinstance(row, Record) else []
+    search.remove(store, **{"record_ids" if is_record else "summary_ids": [row.pk]}, claim_ids=claims)
     live.filter(pk=row.pk).update(deleted_at=now)
+    settle(store, counter, claims, cause="source", now=now)
+    if isinstance(row, Record):
+        close_unsaid(store, counter, row, now=now)
     if isinstance(row, Record) and row.payload_id is not None:
         _drop_payload(store, row.payload_id)
     return jobs.start(store, "erase", {}, by=by, now=now)
@@ -87,10 +98,16 @@ def _drop_dependents(store: Store, kind: str, row: Record | Summary) -> None:
 
 @jobs.handles("erase", must_finish=True)
 def erase(job: Job) -> None:
-    """Physically remove the store's hidden records and summaries."""
+    """Physically remove the store's hidden records and summaries, the facts that rested on them alone, and groups of
+    such facts.
+    """
     done = 0
     for table in ("mc_record", "mc_summary"):
         while erased := _erase_slice(table, "deleted_at IS NOT NULL", job.store_id):
+            done += erased
+            jobs.report(job, done=done)
+    for erase_some in (erase_unbacked, erase_empty_groups):
+        while erased := erase_some(job.store_id, limit=_SLICE):
             done += erased
             jobs.report(job, done=done)
 

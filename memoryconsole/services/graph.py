@@ -1,23 +1,20 @@
-"""The declared graph as lists and pages show it: entities, and the associations that join them or rows."""
+"""The declared associations as lists and pages show them, their ends followed to the survivors of merges."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import Exists, OuterRef, Q
 
 from memoryconsole.declarations import read_ref
-from memoryconsole.errors import NotFound
 from memoryconsole.folding import declared_key
-from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Store, Summary
-from memoryconsole.models.graph import AssociationQuerySet, KeyDigest, digest_of_key, with_keys
-from memoryconsole.snapshot import snapshot
+from memoryconsole.identity import read_merges
+from memoryconsole.models import Association, Entity, Record, Store, Summary
+from memoryconsole.models.graph import AssociationQuerySet, EntityStatus, KeyDigest, digest_of_key
 from memoryconsole.times import write_stamp
 
 # A page's worth of each thing that hangs on one row.
 SHOWN = 100
-# As many as one call declares for an entity.
-_ALIASES_SHOWN = 32
 
 _ROW_ENDS = ("subject_record", "subject_summary", "object_record", "object_summary")
 _ANCHORS = ("anchor_record", "anchor_summary")
@@ -38,7 +35,7 @@ def associations_of(store: Store) -> AssociationQuerySet:
             "declared_by",
             "declared_at",
             *(f"{end}__number" for end in ends),
-            *(f"{end}__name" for end in _ENTITY_ENDS),
+            *(f"{end}__{name}" for end in _ENTITY_ENDS for name in ("name", "status", "merged_into")),
         )
     )
 
@@ -55,7 +52,7 @@ def filtered(store: Store, query: dict[str, Any]) -> AssociationQuerySet:
         digest = digest_of_key(declared_key(query["predicate"]))
         rows = rows.alias(predicate_digest=KeyDigest("predicate")).filter(predicate_digest=digest)
     if "entity" in query:
-        rows = _joining(rows, Entity, store, query["entity"])
+        rows = joining_entities(rows, _members(store, query["entity"]))
     ref = read_ref(query["ref"]) if "ref" in query else None
     if ref is not None:
         rows = _joining(rows, Record if ref.kind == "mem" else Summary, store, ref.number)
@@ -68,13 +65,69 @@ def _joining(rows: AssociationQuerySet, table: Any, store: Store, number: int) -
     return rows.none() if row is None else rows.joining(row)
 
 
-def association_shape(row: Association) -> dict[str, Any]:
-    """An association as lists answer it; `anchor_ref` is absent when it has none."""
+def joining_entities(rows: AssociationQuerySet, entities: Collection[int]) -> AssociationQuerySet:
+    """Those of the associations that have one of these entities (primary keys) as an end."""
+    return rows.filter(Q(subject_entity__in=entities) | Q(object_entity__in=entities))
+
+
+def _members(store: Store, number: int) -> tuple[int, ...]:
+    """All that is read as an entity is, by the number of any of them (two statements when there are others)."""
+    others = Entity.objects.filter(store=store, merged_into=OuterRef("pk"))
+    found: Any = Entity.objects.filter(store=store, number=number).annotate(absorbs=Exists(others))
+    entity = found.only("merged_into").first()
+    if entity is None:
+        return ()
+    if not entity.absorbs and entity.merged_into_id is None:
+        return (entity.pk,)
+    merges = read_merges(store)
+    survivor = merges.survivor(entity.pk)
+    return () if survivor is None else merges.members(survivor)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """The entity that a stored one is read as."""
+
+    number: int
+    name: str
+
+
+def read_as(store: Store, entities: Iterable[Entity]) -> dict[int, ReadAs]:
+    """What each of these entities is read as, by primary key; one that leads nowhere is left out.
+
+    Their status and `merged_into` are loaded. No statement when none of them was merged, else two.
+    """
+    rows = {entity.pk: entity for entity in entities}
+    merged = [pk for pk, row in rows.items() if row.merged_into_id is not None]
+    found = {
+        pk: ReadAs(row.number, row.name) for pk, row in rows.items() if row.status == EntityStatus.ACTIVE
+    }
+    if merged:
+        merges = read_merges(store)
+        survivors = {pk: merges.survivor(pk) for pk in merged}
+        named = Entity.objects.filter(store=store, pk__in={pk for pk in survivors.values() if pk})
+        by_key = {row.pk: ReadAs(row.number, row.name) for row in named.only("number", "name")}
+        found |= {pk: by_key[survivor] for pk, survivor in survivors.items() if survivor in by_key}
+    return found
+
+
+def association_shapes(store: Store, rows: Iterable[Association]) -> list[dict[str, Any]]:
+    """Associations from `associations_of` as lists answer them; `anchor_ref` is absent when there is none.
+
+    No statement, or two when one of their ends was merged away.
+    """
+    listed = list(rows)
+    ends = [end for row in listed for end in (row.subject_entity, row.object_entity) if end is not None]
+    names = read_as(store, ends)
+    return [_association_shape(row, names) for row in listed]
+
+
+def _association_shape(row: Association, names: Mapping[int, ReadAs]) -> dict[str, Any]:
     shape: dict[str, Any] = {
         "id": row.number,
-        "subject": _end(row.subject_entity, row.subject_record, row.subject_summary),
+        "subject": _end(names, row.subject_entity, row.subject_record, row.subject_summary),
         "predicate": row.predicate,
-        "object": _end(row.object_entity, row.object_record, row.object_summary),
+        "object": _end(names, row.object_entity, row.object_record, row.object_summary),
         "project_id": row.project_id,
         "channel": row.channel,
         "declared_by": row.declared_by,
@@ -84,9 +137,13 @@ def association_shape(row: Association) -> dict[str, Any]:
     return shape | {"anchor_ref": anchor.ref} if anchor is not None else shape
 
 
-def _end(entity: Entity | None, record: Record | None, summary: Summary | None) -> dict[str, Any]:
+def _end(
+    names: Mapping[int, ReadAs], entity: Entity | None, record: Record | None, summary: Summary | None
+) -> dict[str, Any]:
     if entity is not None:
-        return {"entity": entity.number, "name": entity.name}
+        # What leads nowhere is told as it is stored: the list is of what was declared.
+        shown = names.get(entity.pk) or ReadAs(entity.number, entity.name)
+        return {"entity": shown.number, "name": shown.name}
     row = record or summary
     if row is None:
         raise RuntimeError("an association without an end")
@@ -94,84 +151,10 @@ def _end(entity: Entity | None, record: Record | None, summary: Summary | None) 
 
 
 def associations_at(store: Store, row: Record | Summary) -> list[dict[str, Any]]:
-    """The associations that have the row as an end or as their anchor, newest first (one statement)."""
-    found = associations_of(store).joining(row).order_by("-number")
-    return [association_shape(each) for each in found[:SHOWN]]
-
-
-def entities_of(store: Store, query: dict[str, Any]) -> "QuerySet[Entity]":
-    """The store's entities with their `mention_count`. `name` finds by name or alias, folded."""
-    rows = Entity.objects.filter(store=store)
-    for name in ("project_id", "channel"):
-        if name in query:
-            rows = rows.filter(**{name: query[name]})
-    if "name" in query:
-        keys = [declared_key(query["name"])]
-        aliased = with_keys(EntityAlias.objects.filter(store=store), keys).values("entity")
-        named = with_keys(Entity.objects.filter(store=store), keys).values("pk")
-        rows = rows.filter(Q(pk__in=named) | Q(pk__in=aliased))
-    mentions = Mention.objects.filter(store=store, entity=OuterRef("pk")).order_by().values("entity")
-    counted = Subquery(mentions.annotate(count=Count("pk")).values("count"))
-    return rows.annotate(mention_count=Coalesce(counted, 0))
-
-
-def entity_shapes(store: Store, entities: Iterable[Entity]) -> list[dict[str, Any]]:
-    """Entities as lists answer them, from `entities_of` (one statement for all their aliases)."""
-    rows = list(entities)
-    aliases = _aliases(store, [entity.pk for entity in rows]) if rows else {}
-    return [_entity_shape(entity, *aliases.get(entity.pk, ([], 0))) for entity in rows]
-
-
-def _entity_shape(entity: Any, aliases: list[dict[str, str]], alias_count: int) -> dict[str, Any]:
-    return {
-        "id": entity.number,
-        "name": entity.name,
-        "project_id": entity.project_id,
-        "channel": entity.channel,
-        "aliases": aliases,
-        "alias_count": alias_count,
-        "mention_count": entity.mention_count,
-        "declared_by": entity.declared_by,
-        "created_at": write_stamp(entity.created_at),
-    }
-
-
-def _aliases(store: Store, entities: list[int]) -> dict[int, tuple[list[dict[str, str]], int]]:
-    """Each entity's first aliases, with the scope that declared them, and how many it has."""
-    order = [F("declared_key"), F("project_id"), F("channel")]
-    place = Window(RowNumber(), partition_by=F("entity"), order_by=order)
-    found = (
-        EntityAlias.objects.filter(store=store, entity__in=entities)
-        .annotate(place=place, of=Window(Count("pk"), partition_by=F("entity")))
-        .filter(place__lte=_ALIASES_SHOWN)
-        .order_by("entity", "place")
-    )
-    aliases: dict[int, tuple[list[dict[str, str]], int]] = {}
-    for row in found:
-        shown, _ = aliases.setdefault(row.entity_id, ([], row.of))
-        shown.append({"alias": row.alias, "project_id": row.project_id, "channel": row.channel})
-    return aliases
-
-
-def entity_details(store: Store, number: int) -> dict[str, Any]:
-    """One entity with where it is mentioned and what it is associated with. Raises NotFound."""
-    with snapshot():
-        entity = entities_of(store, {}).filter(number=number).first()
-        if entity is None:
-            raise NotFound("No such entity")
-        mentions = (
-            Mention.objects.filter(store=store, entity=entity)
-            .order_by(Coalesce("record__number", "summary__number"), F("summary").asc(nulls_last=True))
-            .values_list("record__number", "summary__number")
-        )
-        related = associations_of(store).joining(entity)
-        return entity_shapes(store, [entity])[0] | {
-            "mentions": [
-                f"mem:{record}" if record is not None else f"ep:{summary}"
-                for record, summary in mentions[:SHOWN]
-            ],
-            "associations": [association_shape(row) for row in related.order_by("-number")[:SHOWN]],
-        }
+    """The associations that have the row as an end or as their anchor, newest first (one statement, three when an
+    end was merged away).
+    """
+    return association_shapes(store, associations_of(store).joining(row).order_by("-number")[:SHOWN])
 
 
 def with_names(store: Store, reports: Iterable[dict[str, Any]]) -> None:

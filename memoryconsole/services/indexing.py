@@ -14,6 +14,16 @@ from memoryconsole.services.dividing import divide_store_later
 from memoryconsole.services.numbering import lock_counter
 
 
+def language_changed(store: Store) -> bool:
+    """Whether the store's language is another than when the caller read it; it is then brought up to date.
+
+    Under the counter's lock: a change that commits later has a job that waits for this lock, and analyses these rows.
+    """
+    before = store.language
+    store.refresh_from_db(fields=["language"])
+    return store.language != before
+
+
 def embed_later(store: Store, *, by: User | None, now: datetime) -> None:
     """Have a job write the vectors that are missing, unless one waits already."""
     _once(store, "embed", by=by, now=now)

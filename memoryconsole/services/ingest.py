@@ -15,10 +15,12 @@ from memoryconsole.declarations import Declaration, RowRef, read_declaration
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models import Payload, Record, Session, Store, StoreCounter, Summary, SummarySource, User
 from memoryconsole.models.summaries import SourceType
+from memoryconsole.services.conversations import open_session_documents, open_source_documents
 from memoryconsole.services.declare import DeclaredBy, Report, ride
 from memoryconsole.services.declare_plan import Row
 from memoryconsole.services.dividing import divide_later, needs_nodes
-from memoryconsole.services.indexing import embed_later
+from memoryconsole.services.following import follow_messages
+from memoryconsole.services.indexing import embed_later, language_changed
 from memoryconsole.services.numbering import TICK, lock_counter, take_beliefs, take_numbers
 from memoryconsole.times import read_stamp, write_stamp
 
@@ -156,16 +158,6 @@ def _declare(
     return [reports.get(place) for place in range(len(riders))]
 
 
-def language_changed(store: Store) -> bool:
-    """Whether the store's language is another than when the caller read it; it is then brought up to date.
-
-    Under the counter's lock: a change that commits later has a job that waits for this lock, and analyses these rows.
-    """
-    before = store.language
-    store.refresh_from_db(fields=["language"])
-    return store.language != before
-
-
 @dataclass(slots=True)
 class _Arrival:
     """A row on its way in. `existing`: the record it is a duplicate of; `before`: the version before it.
@@ -274,13 +266,15 @@ def _insert(
         arrival.record.believed_at = believed_at
     counter.save(update_fields=["record", "belief_at"])
     session_ids = [arrival.row.session_id for arrival in arrivals]
-    write_records(
-        store, [arrival.record for arrival in arrivals], session_ids, analysis=analysis, by=by, now=now
-    )
+    records = [arrival.record for arrival in arrivals]
+    write_records(store, counter, records, session_ids, analysis=analysis, by=by, now=now)
+    newer = [(arrival.before, arrival.record) for arrival in arrivals if arrival.before is not None]
+    follow_messages(store, counter, newer, now=now)
 
 
 def write_records(
     store: Store,
+    counter: StoreCounter,
     records: Sequence[Record],
     session_ids: Sequence[str],
     *,
@@ -288,10 +282,26 @@ def write_records(
     by: User | None,
     now: datetime,
 ) -> None:
-    """Insert numbered records, one session id each, and make them findable. Call holding the store's counter."""
-    sessions = sessions_of(store, session_ids, now=now)
+    """Insert numbered records, one session id each ('' is none), and make them findable; also the documents that
+    sessions and sources are, where these are new. Call holding the store's counter.
+    """
+    sessions = sessions_of(store, counter, session_ids, now=now)
     for record, session_id in zip(records, session_ids, strict=True):
         record.session = sessions.get(session_id)
+    apart = {(record.source_type, record.source_id) for record in records if record.session is None}
+    open_source_documents(store, counter, apart, now=now)
+    insert_records(store, records, analysis=analysis, by=by, now=now)
+
+
+def insert_records(
+    store: Store,
+    records: Sequence[Record],
+    *,
+    analysis: search.Analysis,
+    by: User | None,
+    now: datetime,
+) -> None:
+    """Insert records that are whole, and make them findable. Call holding the store's counter."""
     copy_instances(Record, records)
     if search.index(store, records=records, analysis=analysis, now=now).owed:
         embed_later(store, by=by, now=now)
@@ -299,8 +309,10 @@ def write_records(
     divide_later(store, records=long, by=by, now=now)
 
 
-def sessions_of(store: Store, session_ids: Iterable[str], *, now: datetime) -> dict[str, Session]:
-    """The sessions by id, made where they are new. '' is no session."""
+def sessions_of(
+    store: Store, counter: StoreCounter, session_ids: Iterable[str], *, now: datetime
+) -> dict[str, Session]:
+    """The sessions by id, made where they are new, with the documents that they are. '' is no session."""
     wanted = {session_id for session_id in session_ids if session_id}
     if not wanted:
         return {}
@@ -308,6 +320,7 @@ def sessions_of(store: Store, session_ids: Iterable[str], *, now: datetime) -> d
     missing = sorted(wanted - found.keys())
     # The store's counter lock keeps two writers from making the same session.
     made = Session.objects.bulk_create(Session(store=store, session_id=s, created_at=now) for s in missing)
+    open_session_documents(store, counter, made, now=now)
     return found | {session.session_id: session for session in made}
 
 
@@ -324,7 +337,7 @@ def store_summary(store: Store, new: NewSummary, *, by: User | None = None, now:
         store=store,
         number=number,
         uuid=uuid.uuid4(),
-        session=sessions_of(store, [new.session_id], now=now).get(new.session_id),
+        session=sessions_of(store, counter, [new.session_id], now=now).get(new.session_id),
         depth=new.depth,
         source_type=new.source_type,
         summary=new.summary,

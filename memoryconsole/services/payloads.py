@@ -10,8 +10,10 @@ from django.db import transaction
 from memoryconsole import search
 from memoryconsole.errors import Fault, InvalidParameter, NotFound
 from memoryconsole.models import Payload, Record, RecordNode, Session, Store
-from memoryconsole.services.indexing import embed_later
-from memoryconsole.services.ingest import digest_of, language_changed, sessions_of
+from memoryconsole.services.entities import lose_places
+from memoryconsole.services.following import lose_claims
+from memoryconsole.services.indexing import embed_later, language_changed
+from memoryconsole.services.ingest import digest_of, sessions_of
 from memoryconsole.services.numbering import lock_counter
 from memoryconsole.services.transfer import withdraw_exports
 
@@ -42,8 +44,8 @@ def store_payloads(store: Store, rows: Sequence[NewPayload], *, now: datetime) -
     A ref that is taken by the same text of the same session is that payload, not stored again; taken by another text,
     or by another session, it is refused: texts are immutable. Raises InvalidParameter.
     """
-    lock_counter(store)
-    sessions = sessions_of(store, [row.session_id for row in rows], now=now)
+    counter = lock_counter(store)
+    sessions = sessions_of(store, counter, [row.session_id for row in rows], now=now)
     before = Payload.objects.filter(store=store, ref__in=[row.ref for row in rows if row.ref]).defer(
         "content"
     )
@@ -86,7 +88,7 @@ def externalise(store: Store, number: int, *, kind: str = "raw_payload", now: da
     no session, or has a payload already.
     """
     with transaction.atomic():
-        lock_counter(store)
+        counter = lock_counter(store)
         language_changed(store)
         record = Record.objects.live().filter(store=store, number=number).first()
         if record is None or record.session is None or record.payload_id is not None:
@@ -107,6 +109,8 @@ def externalise(store: Store, number: int, *, kind: str = "raw_payload", now: da
         record.payload = payload
         record.save(update_fields=["content", "digest", "payload"])
         RecordNode.objects.filter(store=store, record=record).delete()
+        lose_places(store, record)
+        lose_claims(store, counter, record, now=now)
         withdraw_exports(store)
         search.remove(store, record_ids=[record.pk])
         if search.index(store, records=[record], now=now).owed:

@@ -5,9 +5,10 @@ from typing import Any
 from django.db.models import QuerySet
 
 from memoryconsole.errors import NotFound
-from memoryconsole.models import Mention, Record, Store, Summary
+from memoryconsole.identity import findable
+from memoryconsole.models import Entity, Mention, Record, Store, Summary
 from memoryconsole.nodes import Model, Parent, read_nodes, running_model, state
-from memoryconsole.services.graph import associations_at
+from memoryconsole.services.graph import associations_at, read_as
 from memoryconsole.services.superseding import successors
 from memoryconsole.shapes import record_shape, summary_shape
 from memoryconsole.snapshot import snapshot
@@ -18,17 +19,21 @@ _SHOWN = 100
 
 
 def record_details(store: Store, number: int) -> dict[str, Any]:
-    """A record with its versions, what supersedes it, mentions, associations and its nodes' state.
+    """A record with its versions, what supersedes it, mentions, associations and its nodes' state; `chunk_id` and
+    `passage` are what claims name it by, and its place in a document.
 
     Raises NotFound.
     """
     model = running_model()
     with snapshot():
-        record = Record.objects.live().select_related("session").filter(store=store, number=number).first()
+        joined = Record.objects.live().select_related("session", "passage__version__document")
+        record = joined.defer("passage__version__text").filter(store=store, number=number).first()
         if record is None:
             raise NotFound("No such record")
         versions = _versions(record)
         return record_shape(record) | {
+            "chunk_id": str(record.uuid),
+            "passage": _passage(record),
             "versions": [_version_shape(row) for row in _shown(versions)],
             "version_count": versions.count(),
             "superseded_by": successors(store, [("mem", record.pk)]).get(("mem", record.pk)),
@@ -66,6 +71,23 @@ def summary_details(store: Store, number: int) -> dict[str, Any]:
         }
 
 
+def _passage(record: Record) -> dict[str, Any] | None:
+    """Where in a document the record is, if it is a passage of one. `current`: of its newest version."""
+    passage = getattr(record, "passage", None)
+    if passage is None:
+        return None
+    version = passage.version
+    return {
+        "document_id": str(version.document.uuid),
+        "version": version.version_no,
+        "representation_id": str(version.representation_uuid),
+        "start": passage.char_start,
+        "end": passage.char_end,
+        "heading": passage.heading,
+        "current": version.superseded_at is None and version.deleted_at is None,
+    }
+
+
 def _versions(record: Record) -> "QuerySet[Record]":
     """Every stored version of the record's message."""
     same = Record.objects.live().filter(store=record.store_id)
@@ -97,5 +119,8 @@ def _nodes(store: Store, model: Model | None, parent: Parent, text: str) -> dict
 
 
 def _mentions(store: Store, **row: Record | Summary) -> list[dict[str, Any]]:
-    found = Mention.objects.filter(store=store, **row).select_related("entity").order_by("entity__number")
-    return [{"entity": m.entity.number, "name": m.entity.name} for m in found[:_SHOWN]]
+    """The entities that the row mentions, each once, by number (one statement, three when one was merged away)."""
+    mentioned = Mention.objects.filter(store=store, **row).values("entity")
+    rows = Entity.objects.filter(findable(), store=store, pk__in=mentioned).order_by("number")[:_SHOWN]
+    names = {each.number: each.name for each in read_as(store, rows).values()}
+    return [{"entity": number, "name": names[number]} for number in sorted(names)]

@@ -14,7 +14,7 @@ from memoryconsole import audit, registry
 from memoryconsole.access import Actor, memberships_of, open_store, scopes_of
 from memoryconsole.errors import ConsoleError, Fault, InvalidParameter, NotFound
 from memoryconsole.models import Role, Scope, Store, Trace
-from memoryconsole.models.traces import Outcome, pruning, row_key
+from memoryconsole.models.traces import Outcome, pruning, ref_key
 from memoryconsole.overlap import jaccard, rank_biased_overlap
 from memoryconsole.registry import Replayed
 from memoryconsole.services.stores import check_policy
@@ -64,7 +64,7 @@ def listed(actor: Actor, store: Store, filters: Mapping[str, Any]) -> "QuerySet[
     if "until" in filters:
         rows = rows.filter(asked_at__lt=filters["until"])
     if "ref" in filters:
-        rows = rows.filter(quoted__contains=[row_key(*filters["ref"])])
+        rows = rows.filter(quoted__contains=[ref_key(filters["ref"])])
     return rows
 
 
@@ -163,10 +163,14 @@ def rerun(trace: Trace, call: audit.Call) -> dict[str, Any]:
     """Ask today's store the question of a trace, and say what came, went and moved, and why.
 
     A past store cannot be asked. `call`: who asks, with what settings; its body and its origin are the trace's.
-    Raises what the call raises, NotFound when the trace kept no question.
+    Raises what the call raises, NotFound when the trace kept no question, InvalidParameter for settings that the
+    operation does not take.
     """
     if audit.NOT_KEPT in trace.request:
         raise NotFound("The trace kept no question that could be asked again")
+    if call.settings and not registry.operation(trace.operation).takes_settings:
+        message = f"No setting changes an answer of {trace.operation}."
+        raise InvalidParameter(message, errors=[Fault("/settings", "contradiction", message)])
     answered = audit.answer(replace(call, body=lambda: trace.request, rerun_of=trace.pk))
     compared = compare(trace, answered.row)
     if answered.trace is None:
@@ -222,6 +226,11 @@ def why(trace: Trace, ref: str) -> dict[str, Any]:
     operation = registry.operation(trace.operation)
     if trace.outcome == Outcome.REFUSED:
         return operation.refused(trace, ref)
+    if ref.partition(":")[0] not in operation.kinds:
+        sentence = f"{ref} is nothing that an answer of {operation.name} can hold."
+        uncounted = dict.fromkeys(("value", "limit", "by", "unit"))
+        told = {"ref": ref, "verdict": "out", "bound": "other_kind", **uncounted}
+        return told | {"exact": True, "sentence": sentence, "where": {}, "paths": []}
     return operation.why(trace.store, trace, operation.parse(trace.request), ref)
 
 

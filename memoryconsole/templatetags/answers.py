@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from memoryconsole.pages import saying
 from memoryconsole.pages.marks import Asked, spans
-from memoryconsole.refs import split_ref
+from memoryconsole.refs import is_named, split_ref
 
 register = template.Library()
 
@@ -39,6 +39,9 @@ def ref(context: template.Context, name: str) -> SafeString:
 
 
 def ref_link(public_id: str, name: str) -> SafeString:
+    if is_named(name):
+        # What is known by its UUID has no page of its own.
+        return format_html('<span class="ref">{}</span>', name)
     kind, number = split_ref(name)
     page = "console:record" if kind == "mem" else "console:summary"
     return format_html('<a class="ref" href="{}">{}</a>', reverse(page, args=[public_id, number]), name)

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         content = json.loads((DEMO / "harbour.json").read_text(encoding="utf-8"))
+        held = json.loads((DEMO / "harbour_facts.json").read_text(encoding="utf-8"))
         base_url, state_file = options["base_url"].rstrip("/"), options["state"]
         state = _read(state_file)
         if not _known(state):
@@ -46,19 +48,23 @@ class Command(BaseCommand):
             trust_env=False,
         ) as api:
             if not state.get("store") or api.get(f"/stores/{state['store']}").status_code != 200:
-                state["store"] = _load(api, content)
+                state["store"] = _load(api, content, held)
                 _write(state_file, state)
-        self._tell(base_url, state, content["question"])
-
-    def _tell(self, base_url: str, state: dict[str, Any], question: dict[str, Any]) -> None:
-        body = json.dumps(question, ensure_ascii=False)
+        ask = partial(_curl, base_url, state)
         self.stdout.write(
             f"\nSign in at {base_url}/  as {USERNAME}, password {state['password']}\n"
-            f"Ask the demo store:\n\n"
-            f"curl -s {base_url}/api/v1/stores/{state['store']}/reconstruct \\\n"
-            f"  -H 'Authorization: Bearer {state['token']}' -H 'Content-Type: application/json' \\\n"
-            f"  -d {shlex.quote(body)} | python3 -m json.tool --no-ensure-ascii\n"
+            f"Ask the demo store what was said:\n\n{ask('reconstruct', content['question'])}\n"
+            f"and what is held true, beside what sources say:\n\n{ask('context-bundle', held['question'])}"
         )
+
+
+def _curl(base_url: str, state: dict[str, Any], route: str, question: dict[str, Any]) -> str:
+    return (
+        f"curl -s {base_url}/api/v1/stores/{state['store']}/{route} \\\n"
+        f"  -H 'Authorization: Bearer {state['token']}' -H 'Content-Type: application/json' \\\n"
+        f"  -d {shlex.quote(json.dumps(question, ensure_ascii=False))}"
+        " | python3 -m json.tool --no-ensure-ascii\n"
+    )
 
 
 def _account() -> dict[str, Any]:
@@ -80,12 +86,13 @@ def _known(state: dict[str, Any]) -> bool:
     return token is not None and token.usable_at(timezone.now())
 
 
-def _load(api: httpx.Client, content: dict[str, Any]) -> str:
+def _load(api: httpx.Client, content: dict[str, Any], held: dict[str, Any]) -> str:
     """Create the store and fill it, in the order in which things refer to one another."""
     store = str(_post(api, "/stores", content["store"])["id"])
     refs = _load_records(api, store, content["records"])
     _load_summaries(api, store, content["summaries"], refs)
     _load_associations(api, store, content["associations"], refs)
+    _load_testimony(api, store, held, refs)
     return store
 
 
@@ -130,6 +137,61 @@ def _load_associations(
         answer = _post(api, f"/stores/{store}/associations", body)
         if answer["dropped"]:
             raise CommandError(f"associations were dropped: {answer['dropped']}")
+
+
+def _load_testimony(api: httpx.Client, store: str, content: dict[str, Any], refs: dict[str, str]) -> None:
+    """Documents, what they and messages claim, and the facts that rest on it. Everything is named by its key."""
+    documents = {row["key"]: _load_document(api, store, row) for row in content["documents"]}
+    named = {name for claim in content["claims"] for name in claim["mentions"]}
+    entities = {name: _entity(api, store, name) for name in sorted(named)}
+    claims = {}
+    for claim in content["claims"]:
+        body = {name: value for name, value in claim.items() if name not in ("key", "document", "message_id")}
+        if "document" in claim:
+            body["chunk_id"] = _passage(api, store, documents[claim["document"]], claim["quote"])
+        else:
+            body["chunk_id"] = refs[claim["message_id"]]
+        body["mentions"] = [{"entity_id": entities[name]} for name in claim["mentions"]]
+        claims[claim["key"]] = _post(api, f"/stores/{store}/claims", body)["id"]
+    facts = {row["key"]: _load_fact(api, store, row, claims, entities) for row in content["facts"]}
+    for keys in content["contradictions"]:
+        _post(api, f"/stores/{store}/contradictions", {"members": [facts[key] for key in keys]})
+
+
+def _load_document(api: httpx.Client, store: str, row: dict[str, Any]) -> str:
+    body = {name: value for name, value in row.items() if name != "key"}
+    return str(_post(api, f"/stores/{store}/documents", body)["id"])
+
+
+def _passage(api: httpx.Client, store: str, document: str, quote: str) -> str:
+    """The first passage of a document that holds the quote."""
+    answer = api.get(f"/stores/{store}/documents/{document}/passages")
+    for passage in answer.raise_for_status().json()["results"]:
+        if quote in passage["content"]:
+            return str(passage["chunk_id"])
+    raise CommandError(f"no passage of document {document} says: {quote}")
+
+
+def _entity(api: httpx.Client, store: str, name: str) -> str:
+    answer = _post(api, f"/stores/{store}/operations/resolve_entity", {"name": name})
+    if not answer["entities"]:
+        raise CommandError(f"nothing is called {name}")
+    return str(answer["entities"][0]["entity_id"])
+
+
+def _load_fact(
+    api: httpx.Client, store: str, row: dict[str, Any], claims: dict[str, str], entities: dict[str, str]
+) -> dict[str, str]:
+    """Declare a fact; answers its kind and id."""
+    kept = ("kind", "statement", "predicate", "window")
+    body: dict[str, Any] = {name: row[name] for name in kept if name in row}
+    body["subject_id"] = entities[row["subject"]]
+    if "object" in row:
+        body["object_id"] = entities[row["object"]]
+    body["window_claim_ids"] = [claims[key] for key in row.get("window_claims", [])]
+    body["evidence"] = [{"claim_id": claims[key], "stance": stance} for key, stance in row["evidence"]]
+    stored = _post(api, f"/stores/{store}/facts", body)
+    return {"kind": stored["kind"], "id": stored["id"]}
 
 
 def _end(text: str, refs: dict[str, str]) -> str:

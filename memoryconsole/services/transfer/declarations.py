@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from memoryconsole.folding import declared_key, resolve_key
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Summary
+from memoryconsole.models.records import char_length
 from memoryconsole.services.numbering import lock_counter, take_numbers
 from memoryconsole.services.transfer.lines import BadLine
 from memoryconsole.services.transfer.rows import (
@@ -44,7 +45,7 @@ def store_entities(context: Context, items: Sequence[Item]) -> Outcome:
         except BadLine as bad:
             outcome.refused.append((line, bad))
             continue
-        names = ("uuid", "number", "project_id", "channel", "name", "declared_by")
+        names = ("uuid", "number", "project_id", "channel", "name", "declared", "declared_by")
         entity = Entity(
             store=context.store,
             declared_key=declared_key(members["name"]),
@@ -104,13 +105,15 @@ def store_mentions(context: Context, items: Sequence[Item]) -> Outcome:
     places = _Places(context, named)
     by_row = Q(record__in=places.keys("record")) | Q(summary__in=places.keys("summary"))
     rows = Mention.objects.filter(by_row, store=context.store, entity__in=places.keys("entity"))
-    known = set(rows.values_list("entity_id", "record_id", "summary_id"))
+    known = set(rows.values_list("entity_id", "record_id", "summary_id", "char_start", "char_end"))
+    lengths = places.lengths({m["by"] for _, m in items if "char_end" in m})
     outcome = Outcome()
     fresh: list[Mention] = []
     for line, members in items:
         try:
             entity = places.find(("entity", members["entity"]), "/entity")
             ends = places.columns("", members["by"], "/by", "record", "summary")
+            _check_inside(members, lengths)
         except BadLine as bad:
             outcome.refused.append((line, bad))
             continue
@@ -118,12 +121,20 @@ def store_mentions(context: Context, items: Sequence[Item]) -> Outcome:
             store=context.store,
             entity_id=entity,
             **ends,
+            char_start=members.get("char_start"),
+            char_end=members.get("char_end"),
             declared_by=members["declared_by"],
             created_at=members["created_at"] if context.restoring else context.now,
         )
-        _note(outcome, known, (entity, mention.record_id, mention.summary_id), mention, fresh)
+        same = (entity, mention.record_id, mention.summary_id, mention.char_start, mention.char_end)
+        _note(outcome, known, same, mention, fresh)
     Mention.objects.bulk_create(fresh)
     return outcome
+
+
+def _check_inside(members: dict[str, Any], lengths: dict[tuple[str, uuid.UUID], int]) -> None:
+    if members.get("char_end", 0) > lengths.get(members["by"], 0):
+        raise BadLine("out_of_range", "Lies behind the end of the text.", "/char_end")
 
 
 def store_associations(context: Context, items: Sequence[Item]) -> Outcome:
@@ -203,6 +214,18 @@ class _Places:
 
     def keys(self, kind: str) -> list[int]:
         return [*self._found[kind].values()]
+
+    def lengths(self, wanted: Iterable[tuple[str, uuid.UUID]]) -> dict[tuple[str, uuid.UUID], int]:
+        """How long the texts of these records and summaries are, in code points (a statement a kind)."""
+        found: dict[tuple[str, uuid.UUID], int] = {}
+        for kind, text in (("record", "content"), ("summary", "summary")):
+            keys = [
+                self._found[kind][uid] for each, uid in wanted if each == kind and uid in self._found[kind]
+            ]
+            if keys:
+                rows = _MODELS[kind].objects.filter(pk__in=keys).annotate(length=char_length(text))
+                found |= {(kind, uid): length for uid, length in rows.values_list("uuid", "length")}
+        return found
 
     def find(self, place: tuple[str, uuid.UUID], pointer: str) -> int:
         """Raises BadLine."""

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Collate
 
 from memoryconsole import jobs
@@ -21,6 +21,7 @@ from memoryconsole.models import (
     Job,
     JobChunk,
     Mention,
+    Passage,
     Record,
     Store,
     StoreCounter,
@@ -193,7 +194,7 @@ def _members(store: Store, told: Written | None) -> Iterator[dict[str, Any]]:
     if told is not None:
         told.total = sum(header["counts"].values()) + 2
     yield header
-    for record in _texts(Record.objects.live().filter(store=store).select_related("session")):
+    for record in _texts(_records(store).select_related("session")):
         yield lines.record_line(record)
     yield from _summaries(store)
     entities = Entity.objects.filter(store=store).order_by("number")
@@ -203,14 +204,14 @@ def _members(store: Store, told: Written | None) -> Iterator[dict[str, Any]]:
     texts = [Collate(name, "C") for name in ("project_id", "channel", "alias")]
     for alias in aliases.order_by("entity__number", *texts).iterator(_ROWS_AT_ONCE):
         yield lines.alias_line(alias)
-    mentions = Mention.objects.filter(store=store).select_related("entity", "record", "summary")
+    mentions = _mentions(store).select_related("entity", "record", "summary")
     for mention in _without_texts(mentions, "record", "summary").order_by(
-        "entity__number", "record__number", "summary__number"
+        "entity__number", "record__number", "summary__number", F("char_start").asc(nulls_first=True), "char_end"
     ).iterator(_ROWS_AT_ONCE):  # fmt: skip
         yield lines.mention_line(mention)
     ends = [f"{place}_{kind}" for place in ("subject", "object") for kind in ("entity", "record", "summary")]
     anchors = ["anchor_record", "anchor_summary"]
-    associations = Association.objects.filter(store=store).select_related(*ends, *anchors).order_by("number")
+    associations = _associations(store).select_related(*ends, *anchors).order_by("number")
     with_texts = [place for place in [*ends, *anchors] if not place.endswith("entity")]
     for association in _without_texts(associations, *with_texts).iterator(_ROWS_AT_ONCE):
         yield lines.association_line(association)
@@ -221,16 +222,38 @@ def _header(store: Store) -> dict[str, Any]:
     return lines.header_line(
         language=Store.objects.values_list("language", flat=True).get(pk=store.pk),
         counts={
-            "record": Record.objects.live().filter(store=store).count(),
+            "record": _records(store).count(),
             "summary": Summary.objects.live().filter(store=store).count(),
             "entity": Entity.objects.filter(store=store).count(),
             "alias": EntityAlias.objects.filter(store=store).count(),
-            "mention": Mention.objects.filter(store=store).count(),
-            "association": Association.objects.filter(store=store).count(),
+            "mention": _mentions(store).count(),
+            "association": _associations(store).count(),
         },
         last={kind: getattr(counter, kind) for kind in lines.NUMBERED},
         believed_at=counter.belief_at,
     )
+
+
+def _replaced(store: Store) -> "QuerySet[Passage, int]":
+    """Passages that a newer version of their document replaced. A file says of no record that it is one, so where it
+    is imported they would be found again.
+    """
+    passages = Passage.objects.filter(store=store, version__superseded_at__isnull=False)
+    return passages.values_list("record", flat=True)
+
+
+def _records(store: Store) -> "QuerySet[Record]":
+    return Record.objects.live().filter(store=store).exclude(pk__in=_replaced(store))
+
+
+def _mentions(store: Store) -> "QuerySet[Mention]":
+    return Mention.objects.filter(store=store).exclude(record__in=_replaced(store))
+
+
+def _associations(store: Store) -> "QuerySet[Association]":
+    gone = _replaced(store)
+    ends = Q(subject_record__in=gone) | Q(object_record__in=gone) | Q(anchor_record__in=gone)
+    return Association.objects.filter(store=store).exclude(ends)
 
 
 def _texts(rows: "QuerySet[Any]") -> Iterator[Any]:

@@ -16,6 +16,7 @@ from memoryconsole.errors import ConsoleError, Fault, InvalidJSON, InvalidParame
 from memoryconsole.http import read_json
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Summary
 from memoryconsole.models.graph import DECLARED_BY
+from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
 from memoryconsole.services.transfer.members import MAX_NUMBER, Declared, End, Source, Stamp, Uid
 from memoryconsole.services.transfer.pieces import MAX_LINE_BYTES, Line
@@ -26,6 +27,10 @@ FORMAT = "memoryconsole/1"
 # What a file does not hold: said in its header, so that nobody takes it for a backup of the installation.
 EXCLUDED = (
     "deleted rows",
+    "merges of entities",
+    "documents",
+    "claims",
+    "facts",
     "payloads",
     "search index",
     "vectors",
@@ -121,6 +126,8 @@ class EntityLine(StrictSerializer):
     project_id = Text(default="")
     channel = Text(default="")
     name = Declared()
+    # Nobody declared it: it lives by its mentions.
+    declared = Flag(default=True)
     declared_by = serializers.ChoiceField(choices=DECLARED_BY)
     created_at = Stamp()
 
@@ -137,8 +144,17 @@ class MentionLine(StrictSerializer):
     kind = Text()
     entity = Uid()
     by = End("record", "summary")
+    # Code points of the row's text, end exclusive; both, or neither: somewhere.
+    char_start = Whole(required=False, max_value=MAX_TEXT_CHARS)
+    char_end = Whole(required=False, min_value=1, max_value=MAX_TEXT_CHARS)
     declared_by = serializers.ChoiceField(choices=DECLARED_BY)
     created_at = Stamp()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        start, end = attrs.get("char_start"), attrs.get("char_end")
+        if (start is None) != (end is None) or (start is not None and end is not None and start >= end):
+            raise serializers.ValidationError({"char_end": "No place in a text."}, code="invalid")
+        return attrs
 
 
 class AssociationLine(StrictSerializer):
@@ -285,6 +301,7 @@ def entity_line(entity: Entity) -> dict[str, Any]:
     return (
         {"kind": "entity", "number": entity.number, "uuid": str(entity.uuid), "name": entity.name}
         | _filled({"project_id": entity.project_id, "channel": entity.channel})
+        | ({} if entity.declared else {"declared": False})
         | {"declared_by": entity.declared_by, "created_at": write_stamp(entity.created_at)}
     )
 
@@ -302,6 +319,11 @@ def mention_line(mention: Mention) -> dict[str, Any]:
         "kind": "mention",
         "entity": str(mention.entity.uuid),
         "by": _end(record=mention.record, summary=mention.summary),
+        **(
+            {}
+            if mention.char_end is None
+            else {"char_start": mention.char_start, "char_end": mention.char_end}
+        ),
         "declared_by": mention.declared_by,
         "created_at": write_stamp(mention.created_at),
     }

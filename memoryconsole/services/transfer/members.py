@@ -4,6 +4,8 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from memoryconsole.folding import declared_key
@@ -23,6 +25,7 @@ class _Read(serializers.Field[Any, Any, Any, Any]):
         return str(Text(max_length=self.longest).run_validation(data))
 
 
+@extend_schema_field(OpenApiTypes.UUID)
 class Uid(_Read):
     """A UUID in its usual form: 32 lower-case hex digits and four hyphens."""
 

@@ -16,7 +16,8 @@ from memoryconsole.models import Record, Store, StoreCounter, Summary, SummarySo
 from memoryconsole.models.summaries import SourceType
 from memoryconsole.services import ingest
 from memoryconsole.services.dividing import divide_later, needs_nodes
-from memoryconsole.services.indexing import embed_later
+from memoryconsole.services.following import follow_messages
+from memoryconsole.services.indexing import embed_later, language_changed
 from memoryconsole.services.numbering import lock_counter, take_beliefs, take_numbers
 from memoryconsole.services.transfer.lines import BadLine
 from memoryconsole.times import read_stamp
@@ -86,10 +87,26 @@ def store_records(context: Context, items: Sequence[Item], prepared: Prepared) -
         rows = [row for row, _ in fresh]
         session_ids = [members["session_id"] for _, members in fresh]
         analysis = _analysis(context, prepared, rows)
+        latest = _latest(context, counter, rows)
         ingest.write_records(
-            context.store, rows, session_ids, analysis=analysis, by=context.by, now=context.now
+            context.store, counter, rows, session_ids, analysis=analysis, by=context.by, now=context.now
         )
+        newer = []
+        for row in rows:
+            key = (row.project_id, row.message_id)
+            if row.message_id and key in latest:
+                newer.append((latest[key], row))
+            latest[key] = row
+        follow_messages(context.store, counter, newer, now=context.now)
     return outcome
+
+
+def _latest(context: Context, counter: StoreCounter, rows: Sequence[Record]) -> dict[tuple[str, str], Record]:
+    """The versions that are the newest before these rows are there; asked for where claims may rest on them."""
+    keys = {(row.project_id, row.message_id) for row in rows if row.message_id}
+    if not keys or not counter.claim:
+        return {}
+    return Record.objects.latest_versions(context.store, keys)
 
 
 def store_summaries(context: Context, items: Sequence[Item], prepared: Prepared) -> Outcome:
@@ -100,7 +117,9 @@ def store_summaries(context: Context, items: Sequence[Item], prepared: Prepared)
     _number(context, counter, "summary", [row for row, _ in fresh])
     if not fresh:
         return outcome
-    sessions = ingest.sessions_of(context.store, {m["session_id"] for _, m in fresh}, now=context.now)
+    sessions = ingest.sessions_of(
+        context.store, counter, {m["session_id"] for _, m in fresh}, now=context.now
+    )
     for summary, members in fresh:
         summary.session = sessions.get(members["session_id"])
     links = _links(context, fresh)
@@ -206,7 +225,7 @@ def _analysis(
     context: Context, prepared: Prepared, rows: Sequence[Record] | Sequence[Summary]
 ) -> search.Analysis:
     """What was analysed of the rows beforehand; done again when it was not for these, or in another language."""
-    if ingest.language_changed(context.store):
+    if language_changed(context.store):
         return search.analyse(context.store, rows)
     places = {uid: place for place, uid in enumerate(prepared.rows)}
     if any(row.uuid not in places for row in rows):
