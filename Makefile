@@ -10,7 +10,7 @@ PY := $(VENV)/bin/python
 TESTS := -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-expand bench-peer lint format lock clean distclean base dev
+.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-expand bench-bundle bench-peer lint format lock clean distclean base dev
 
 help:
 	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
@@ -21,6 +21,7 @@ help:
 	@echo 'make evaluate-locomo  retrieval quality on conversations in LoCoMo form (DATA=<file>)'
 	@echo 'make bench            latency and ingest figures, and what its trace costs an answer'
 	@echo 'make bench-expand     expand-query over a session of 100,000 messages'
+	@echo 'make bench-bundle     context bundles over 100,000 claims and 50,000 facts'
 	@echo 'make bench-peer       side by side with the cpersona package, in an environment of its own (docs/peer.md)'
 	@echo 'make lint             style, types, missing migrations'
 	@echo 'make format           lay out the code'
@@ -51,6 +52,9 @@ bench: dev
 
 bench-expand: dev
 	@$(PY) -m tests.benchmarks.expand $(ARGS)
+
+bench-bundle: dev
+	@$(PY) -m tests.benchmarks.bundle $(ARGS)
 
 bench-peer: dev
 	@$(PY) -m tests.benchmarks.peer $(ARGS)

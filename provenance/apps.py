@@ -6,7 +6,8 @@ class ProvenanceConfig(AppConfig):
 
     def ready(self) -> None:
         from memoryconsole import registry
-        from provenance.expand_query.operations import OPERATIONS
+        from provenance.context_bundle import operations as bundle
+        from provenance.expand_query import operations as expand
 
-        for operation in OPERATIONS:
+        for operation in (*expand.OPERATIONS, *bundle.OPERATIONS):
             registry.register_operation(operation)

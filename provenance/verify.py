@@ -5,6 +5,7 @@ that its trace has. That a quote is current says that the text is the same, not 
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -17,7 +18,7 @@ from memoryconsole.times import write_stamp
 from memoryconsole.traces import kept_digest
 
 Json = dict[str, Any]
-Kind = Literal["mem", "ep", "payload"]
+Kind = Literal["mem", "ep", "payload", "chunk"]
 State = Literal["current", "changed", "gone", "not_located"]
 
 MAX_QUOTES: Final = 500
@@ -26,6 +27,7 @@ MAX_QUOTES: Final = 500
 STATES: Final[tuple[State, ...]] = ("current", "changed", "gone", "not_located")
 
 _LARGEST: Final = 2**53 - 1
+_CHUNK: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Quote:
 
 
 def of_answer(store: Store, answer: Mapping[str, Any]) -> Json:
-    """The state of each quote of a pasted answer: an expand-query answer, its provenance alone, or a reconstruction.
+    """The state of each quote of a pasted answer: an expand-query answer, its provenance alone, a reconstruction, an
+    envelope or a bundle of envelopes.
 
     Raises ValueError for what holds more quotes than MAX_QUOTES.
     """
@@ -64,7 +67,7 @@ def of_answer(store: Store, answer: Mapping[str, Any]) -> Json:
 def of_trace(store: Store, trace: Trace) -> Json:
     """The state of each row, and each payload, that a traced answer quoted."""
     then: dict[str, str] = dict(trace.seen.get("digests", {}))
-    refs = [f"{'ep' if key % 2 else 'mem'}:{key // 2}" for key in trace.quoted]
+    refs = [f"{'ep' if key % 2 else 'mem'}:{key // 2}" for key in trace.quoted if key >= 0]
     refs += [ref for ref in then if ref.startswith("payload:")]
     with snapshot() as at:
         now = _digests(store, refs)
@@ -84,6 +87,10 @@ def quotes_of(answer: Mapping[str, Any]) -> Iterator[Quote]:
         yield from _items(provenance, "/evidence_provenance")
         return
     yield from _items(answer, "")
+    yield from _envelope(answer, "")
+    for name in ("claims_and_sources", "facts"):
+        if isinstance(answer.get(name), Mapping):
+            yield from _envelope(answer[name], f"/{name}")
 
 
 def _items(holder: Mapping[str, Any], path: str) -> Iterator[Quote]:
@@ -100,6 +107,22 @@ def _items(holder: Mapping[str, Any], path: str) -> Iterator[Quote]:
         for number, excerpt in enumerate(excerpts if isinstance(excerpts, list) else ()):
             if isinstance(excerpt, Mapping) and isinstance(excerpt.get("content"), str):
                 yield _recalled(excerpt, excerpt.get("ref"), f"{here}/excerpts/{number}/content")
+
+
+def _envelope(envelope: Mapping[str, Any], path: str) -> Iterator[Quote]:
+    """The words of sources in an envelope: of its claims, and its passages. Offsets count in the representation."""
+    for rows, name in (("evidence", "source_span"), ("chunks", "chunk_text")):
+        listed = envelope.get(rows)
+        for place, row in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(row, Mapping) and isinstance(row.get(name), str):
+                yield _said(row, row[name], f"{path}/{rows}/{place}/{name}")
+
+
+def _said(row: Mapping[str, Any], text: str, path: str) -> Quote:
+    chunk, start = row.get("chunk_id"), row.get("char_start", -1)
+    if not isinstance(chunk, str) or _CHUNK.fullmatch(chunk) is None or not _whole(start):
+        return Quote(path, text)
+    return Quote(path, text, "chunk", chunk, start)
 
 
 def _evidence(item: Mapping[str, Any], path: str) -> Quote:
@@ -170,6 +193,13 @@ _SLICES: Final[Mapping[Kind, str]] = {
         JOIN unnest(%s::text[], %s::int[], %s::int[], %s::int[]) AS a (name, place, start, chars)
             ON a.name = r.ref
         WHERE r.store_id = %s AND r.session_id IS NOT NULL""",
+    "chunk": """
+        SELECT a.place, substr(coalesce(v.text, r.content), a.start, a.chars) FROM mc_record AS r
+        JOIN unnest(%s::uuid[], %s::int[], %s::int[], %s::int[]) AS a (name, place, start, chars)
+            ON a.name = r.uuid
+        LEFT JOIN mc_passage AS p ON p.record_id = r.id
+        LEFT JOIN mc_document_version AS v ON v.id = p.version_id
+        WHERE r.store_id = %s AND r.deleted_at IS NULL""",
 }
 
 # No text is this long, and PostgreSQL's integers end further on.
@@ -177,7 +207,7 @@ _BEYOND: Final = 2**30
 
 
 def _standing(store: Store, quotes: Sequence[Quote]) -> dict[int, str]:
-    """What stands today where each quote was taken from, by the quote's place (at most three statements)."""
+    """What stands today where each quote was taken from, by the quote's place (at most four statements)."""
     found: dict[int, str] = {}
     with connection.cursor() as cursor:
         for kind, statement in _SLICES.items():

@@ -1,0 +1,131 @@
+"""The other sides of a disagreement are never silently absent (contract, section E).
+
+Rule 1: a fact of a group always carries its block: who else is in it up to 25, how many there are, and where the list
+goes on. Rule 2: nothing else shortens it: not the query, the ranking, ``k``, or that a member is in the answer itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from provenance.context_bundle.core.cursor import (
+    MalformedCursor,
+    Position,
+    Token,
+    from_microseconds,
+    microseconds,
+)
+from provenance.context_bundle.core.results import label, validity
+from provenance.context_bundle.core.schema import CO_MEMBERS_MAX, Json, make
+from provenance.context_bundle.core.seen import Entity, Fact, FactKey, FactKind, Group, InvalidSeen
+from provenance.context_bundle.core.temporal import Scope, believes, selects
+from provenance.context_bundle.core.types import CONTRADICTION_MEMBERS, argument_digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a fact is shown in: the scope, the rows read, and who signs cursors."""
+
+    scope: Scope
+    facts: Mapping[FactKey, Fact]
+    groups: Mapping[str, Group]
+    entities: Mapping[int, Entity]
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class MembersAfter:
+    """Where a list of co-members goes on: behind ``after``, seen from ``viewpoint``, which it never names."""
+
+    group_id_digest: bytes
+    scope: Scope
+    viewpoint: FactKey
+    after: tuple[datetime, FactKind, int]
+
+
+def live(fact: Fact, frame: Frame) -> bool:
+    """Believed, inside the world condition, its ends current entities (section E.6); its row says it is visible."""
+    return (
+        believes(frame.scope, fact.ingested_at, fact.invalidated_at)
+        and selects(frame.scope, fact.window)
+        and all(end in frame.entities for end in fact.ends)
+    )
+
+
+def member_order(fact: Fact) -> tuple[datetime, FactKind, int]:
+    """Section E.2."""
+    return (fact.ingested_at, fact.kind, fact.number)
+
+
+def block(fact: Fact, frame: Frame) -> Json | None:
+    """The contradiction block of a fact, None if it is in no group. Raises KeyError if its group was not read, and
+    InvalidSeen if too few of its members were.
+    """
+    if fact.group is None:
+        return None
+    group = frame.groups[fact.group]
+    members = [frame.facts[key] for key in group.members if key in frame.facts]
+    standing = [member for member in members if live(member, frame)]
+    others = sorted((each for each in standing if each.key != fact.key), key=member_order)[:CO_MEMBERS_MAX]
+    # The fact is one of its group's live members, unless an audit shows it after its end.
+    total = group.total - (len(group.members) - len(standing)) - live(fact, frame)
+    if len(others) != min(total, CO_MEMBERS_MAX):
+        raise InvalidSeen(
+            f"group {group.group_id}: {len(others)} of {total} co-members of {fact.key} were read"
+        )
+    return make(
+        "Contradiction",
+        group_id=group.group_id,
+        co_members=[co_member(each, frame.entities) for each in others],
+        returned=len(others),
+        total=total,
+        continuation=_continuation(fact.group, fact, others[-1], frame) if total > len(others) else None,
+    )
+
+
+def co_member(fact: Fact, entities: Mapping[int, Entity]) -> Json:
+    return make(
+        "CoMember",
+        fact_id=fact.fact_id,
+        kind=fact.kind,
+        label=label(fact, entities),
+        evidence_count=fact.supports,
+        validity=validity(fact),
+    )
+
+
+def members_digest(group_id: str) -> bytes:
+    """What a cursor of ``contradiction_members`` is bound to."""
+    return argument_digest(CONTRADICTION_MEMBERS, group_id=group_id)
+
+
+def members_position(group_id: str, viewpoint: FactKey, last: Fact, scope: Scope) -> Position:
+    """Where the co-members go on behind ``last``."""
+    ingested_at, kind, number = member_order(last)
+    return Position(
+        operation=CONTRADICTION_MEMBERS,
+        digest=members_digest(group_id),
+        scope=scope,
+        last=(*viewpoint, microseconds(ingested_at), kind, number),
+    )
+
+
+def read_members_position(position: Position) -> MembersAfter:
+    """Raises MalformedCursor for a position of another list."""
+    match position.last:
+        case (str(view), int(viewed), int(ingested), str(kind), int(number)) if (
+            position.operation == CONTRADICTION_MEMBERS
+        ):
+            after = (from_microseconds(ingested), cast(FactKind, kind), number)
+            return MembersAfter(position.digest, position.scope, (cast(FactKind, view), viewed), after)
+    raise MalformedCursor("a position of another list")
+
+
+def _continuation(group_id: str, fact: Fact, last: Fact, frame: Frame) -> str:
+    token = frame.token(members_position(group_id, fact.key, last, frame.scope))
+    if token is None:
+        raise ValueError("a position among co-members always fits a cursor")
+    return token
