@@ -6,7 +6,9 @@ Ada's stores exist.
 """
 
 import hashlib
+import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from rest_framework.test import APIClient
 from memoryconsole import migrations
 from memoryconsole.celery import app as celery
 from memoryconsole.models import Membership, Role, Scope, Store, StoreCounter, Token, TokenGrant, User
+from tests.contracts.check_envelope import check
 
 
 @pytest.fixture(scope="session")
@@ -116,14 +119,29 @@ def url(store: Store, tail: str = "") -> str:
     return f"/api/v1/stores/{store.public_id}{tail}"
 
 
-def make_client(user: User, *stores: Store, scopes: "list[Scope] | None" = None) -> APIClient:
+# The routes whose answers are envelopes and bundles.
+_ENVELOPES = re.compile(r"/api/v1/stores/[^/]+/(?:operations/[^/]+|context-bundle)")
+
+
+class CheckedClient(APIClient):
+    """A client that lets no envelope and no bundle pass that its contract does not allow, whatever the test is about."""
+
+    def request(self, **request: Any) -> Any:
+        answer = super().request(**request)
+        if answer.status_code == 200 and _ENVELOPES.fullmatch(request["PATH_INFO"]):
+            faults = check(json.loads(answer.content))
+            assert not faults, f"{request['PATH_INFO']}: {'; '.join(faults)}"
+        return answer
+
+
+def make_client(user: User, *stores: Store, scopes: "list[Scope] | None" = None) -> CheckedClient:
     """An API client with a token of the user's that reaches the stores."""
     chosen = list(Scope) if scopes is None else scopes
     token, text = Token.issue(
         user=user, name="test", scopes=[scope.value for scope in chosen], now=timezone.now()
     )
     TokenGrant.objects.bulk_create(TokenGrant(token=token, store=store) for store in stores)
-    client = APIClient()
+    client = CheckedClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
     return client
 

@@ -17,6 +17,12 @@ from tests.conftest import make_client, make_store
 
 MARKER = "the spare key hangs behind the walrus"
 
+SOME_ID = "6f1c2f0e-8a55-4c0b-9d4e-3f0a1b2c3d4e"
+EVIDENCE = {"claim_id": SOME_ID, "stance": "supports"}
+A_FACT = {"kind": "observation", "id": SOME_ID}
+FACT = "/api/v1/stores/{store}/facts/{kind}/{fact}"
+GROUP = "/api/v1/stores/{store}/contradictions/{group}"
+
 # What a valid call of each route looks like: a route that is missing here fails the sweep until it is added.
 BODIES = {
     "/api/v1/stores/{store}": {"PATCH": {"name": "renamed"}},
@@ -32,11 +38,39 @@ BODIES = {
     "/api/v1/stores/{store}/expand-query": {"POST": {"session_id": "s", "prompt": "why?", "query": "walrus"}},
     "/api/v1/stores/{store}/expand": {"POST": {"session_id": "s", "store_id": 1}},
     "/api/v1/stores/{store}/verify": {"POST": {"answer": {"items": []}}},
+    "/api/v1/stores/{store}/context-bundle": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/operations/resolve_entity": {"POST": {"name": "walrus"}},
+    "/api/v1/stores/{store}/operations/claims_and_sources_context": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/operations/facts_context": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/operations/combined_context": {"POST": {"query": "walrus"}},
     "/api/v1/jobs/{job}/cancel": {"POST": {}},
     "/api/v1/traces/{trace}/replay": {"POST": {}},
     "/api/v1/traces/{trace}/rerun": {"POST": {}},
     "/api/v1/stores/{store}/exports": {"POST": {}},
     "/api/v1/stores/{store}/imports": {"POST": b'{"content": "x"}'},
+    "/api/v1/stores/{store}/entities": {"POST": {"name": "walrus"}},
+    "/api/v1/stores/{store}/entities/{entity}/aliases": {"POST": {"alias": "tusk"}},
+    "/api/v1/stores/{store}/entities/{entity}/merge": {"POST": {"absorbed_id": SOME_ID}},
+    "/api/v1/stores/{store}/mentions": {"POST": {"chunk_id": SOME_ID, "entity_id": SOME_ID, "quote": "x"}},
+    "/api/v1/stores/{store}/merges/{merge}/reverse": {"POST": {}},
+    "/api/v1/stores/{store}/documents": {
+        "POST": {"source_kind": "file", "source_ref": "walrus.md", "text": "x"}
+    },
+    "/api/v1/stores/{store}/documents/{document}/versions": {"POST": {"text": "x"}},
+    "/api/v1/stores/{store}/claims": {"POST": {"chunk_id": SOME_ID, "claim_text": "x", "quote": "x"}},
+    "/api/v1/stores/{store}/claims/{claim}/currency": {"POST": {"current": False, "reason": "reextracted"}},
+    "/api/v1/stores/{store}/facts": {
+        "POST": {"kind": "observation", "subject_id": SOME_ID, "statement": "x", "evidence": [EVIDENCE]}
+    },
+    f"{FACT}/evidence": {"POST": EVIDENCE},
+    f"{FACT}/evidence/detach": {"POST": {"claim_id": SOME_ID}},
+    f"{FACT}/window": {"POST": {"window": {"precision": "unknown"}}},
+    f"{FACT}/supersede": {"POST": {"successor": A_FACT}},
+    f"{FACT}/retract": {"POST": {"reason": "x"}},
+    f"{FACT}/support": {"POST": {"verdict": "uncertain"}},
+    "/api/v1/stores/{store}/contradictions": {"POST": {"members": [A_FACT]}},
+    f"{GROUP}/members": {"POST": {"members": [A_FACT]}},
+    f"{GROUP}/resolve": {"POST": {"verdict": "all_stand"}},
 }
 # What a valid address of a route that is asked something ends with.
 QUERIES = {"/api/v1/traces/{trace}/why": "?ref=mem:1", "/api/v1/traces/compare": "?a={trace}&b={trace}"}
@@ -50,10 +84,19 @@ def adas(store, say, api, ada):
     asked = api.post(f"/api/v1/stores/{store.public_id}/recall", {"query": MARKER}, format="json")
     job = jobs.start(store, "erase", {}, by=ada, now=timezone.now())
     parts = {"store": store.public_id, "number": "1", "job": str(job.uuid)}
-    return parts | {"trace": asked.headers["Trace-Id"]}
+    return NAMED | parts | {"trace": asked.headers["Trace-Id"]}
 
 
-UNKNOWN = {"store": "kitchen-22222222", "number": "1", "job": str(uuid.uuid4()), "trace": str(uuid.uuid4())}
+# Of what a store holds under ids: the store is looked for first, and here it is never found.
+NAMED = {"kind": "observation"} | dict.fromkeys(
+    ("claim", "document", "entity", "fact", "group", "merge"), SOME_ID
+)
+UNKNOWN = NAMED | {
+    "store": "kitchen-22222222",
+    "number": "1",
+    "job": str(uuid.uuid4()),
+    "trace": str(uuid.uuid4()),
+}
 
 
 def call(client, method, address, parts):

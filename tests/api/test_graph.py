@@ -1,5 +1,7 @@
 """Reading the declared graph: lists of associations and entities, one entity, and the relations of a row."""
 
+import uuid
+
 import pytest
 
 from tests.api.declared import named, paths, relation
@@ -84,7 +86,8 @@ def test_filters_that_are_none_are_refused(query, api, store):
 
 def test_entities_are_listed_with_aliases_and_mention_counts(graph, read):
     pier, quay = read("/entities")["results"]
-    quay.pop("created_at")
+    assert quay.pop("created_at").endswith("Z")
+    assert str(uuid.UUID(quay.pop("entity_id"))) == read("/entities/1")["entity_id"]
     assert quay == {
         "id": 1,
         "name": "Quay",
@@ -96,6 +99,8 @@ def test_entities_are_listed_with_aliases_and_mention_counts(graph, read):
         ],
         "alias_count": 2,
         "mention_count": 1,
+        "status": "active",
+        "merged_into": None,
         "declared_by": "agent",
     }
     assert (pier["name"], pier["aliases"], pier["alias_count"]) == ("Pier", [], 0)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,24 @@ def declaration(fresh, amount=3):
     }
 
 
+def source(text):
+    return {"source_kind": "file", "source_ref": "log.md", "text": text}
+
+
+def said(text):
+    return {"chunk_id": "mem:2", "claim_text": text, "quote": "walrus"}
+
+
+@cache
+def document(api, store):
+    return api.post(url(store, "/documents"), source("walrus"), format="json").json()["id"]
+
+
+@cache
+def claim(api, store):
+    return api.post(url(store, "/claims"), said("c"), format="json").json()["id"]
+
+
 def counted(call):
     with CaptureQueriesContext(connection) as captured:
         answer = call()
@@ -75,6 +94,12 @@ def counted(call):
 def routes(api, store):
     fresh = itertools.count()
     ask = {"query": "walrus log near Buoy 1", "count": 10, "top_k": 100}
+    entities = [str(row.uuid) for row in Entity.objects.filter(store=store).order_by("number")]
+    absorbed = iter(entities[1:])
+    currency = itertools.cycle(
+        [{"current": False, "reason": "reextracted"}, {"current": True, "reason": "review_restored"}]
+    )
+    chunks = [str(row.uuid) for row in Record.objects.filter(store=store).order_by("number")]
     return {
         "GET stores": lambda: api.get("/api/v1/stores"),
         "GET store": lambda: api.get(url(store)),
@@ -90,8 +115,28 @@ def routes(api, store):
             "associations": declaration(itertools.repeat(0)), "anchor_ref": "mem:2"}, format="json"),
         "POST preview": lambda: api.post(url(store, "/associations/preview"), {
             "associations": declaration(fresh), "anchor_ref": "mem:2"}, format="json"),
+        "POST documents": lambda: api.post(url(store, "/documents"), source(f"# A\n\nwalrus {next(fresh)}\n\n# B\n\nx"), format="json"),
+        "POST documents again": lambda: api.post(url(store, "/documents"), source("walrus"), format="json"),
+        "GET documents": lambda: api.get(url(store, "/documents")),
+        "GET document": lambda: api.get(url(store, f"/documents/{document(api, store)}")),
+        "GET passages": lambda: api.get(url(store, f"/documents/{document(api, store)}/passages")),
+        "POST claims": lambda: api.post(url(store, "/claims"), said(f"c {next(fresh)}"), format="json"),
+        "POST claims again": lambda: api.post(url(store, "/claims"), said("c"), format="json"),
+        "GET claims": lambda: api.get(url(store, "/claims")),
+        "GET claim": lambda: api.get(url(store, f"/claims/{claim(api, store)}")),
+        "POST currency": lambda: api.post(
+            url(store, f"/claims/{claim(api, store)}/currency"), next(currency), format="json"),
         "GET associations": lambda: api.get(url(store, "/associations")),
         "GET entities": lambda: api.get(url(store, "/entities")),
+        "POST entities": lambda: api.post(url(store, "/entities"), {"name": "Buoy", "aliases": ["b"]}, format="json"),
+        "GET entity": lambda: api.get(url(store, f"/entities/{entities[0]}")),
+        "POST aliases": lambda: api.post(
+            url(store, f"/entities/{entities[0]}/aliases"), {"alias": f"b{next(fresh)}"}, format="json"),
+        "POST mentions": lambda: api.post(url(store, "/mentions"), {
+            "chunk_id": chunks[0], "entity_id": entities[0], "start": 0, "end": 1 + next(fresh)}, format="json"),
+        "POST merge": lambda: api.post(
+            url(store, f"/entities/{entities[0]}/merge"), {"absorbed_id": next(absorbed)}, format="json"),
+        "GET merges": lambda: api.get(url(store, "/merges")),
         "GET jobs": lambda: api.get(url(store, "/jobs")),
         "POST imports": lambda: api.generic("POST", url(store, "/imports"), b'{"content": "x"}', "application/x-ndjson"),
         "POST exports": lambda: api.post(url(store, "/exports"), {}, format="json"),
@@ -107,6 +152,14 @@ def routes(api, store):
         "POST expand-query by ids": lambda: api.post(url(store, "/expand-query"), {
             "session_id": "s0", "prompt": "p", "node_ids": [1]}, format="json"),
         "POST expand": lambda: api.post(url(store, "/expand"), {"session_id": "s0", "node_id": 1}, format="json"),
+        "GET operations": lambda: api.get(url(store, "/operations")),
+        "POST resolve_entity": lambda: api.post(
+            url(store, "/operations/resolve_entity"), {"name": "Buoy 1"}, format="json"),
+        "POST claims_and_sources_context": lambda: api.post(
+            url(store, "/operations/claims_and_sources_context"), {"query": "walrus"}, format="json"),
+        "POST facts_context": lambda: api.post(
+            url(store, "/operations/facts_context"), {"query": "walrus"}, format="json"),
+        "POST context-bundle": lambda: api.post(url(store, "/context-bundle"), {"query": "walrus"}, format="json"),
         "POST verify": lambda: api.post(url(store, "/verify"), {"answer": {"items": [
             {"quote": "w", "expand_args": {"store_id": 1, "content_offset": 0}}]}}, format="json"),
     }  # fmt: skip
@@ -115,6 +168,8 @@ def routes(api, store):
 @pytest.mark.parametrize("name", EXPECTED)
 def test_statements_per_route(name, api, store, say):
     fill(store, say, 6)
+    for number in range(4 if name in ("GET entity", "POST aliases", "POST mentions", "POST merge") else 0):
+        api.post(url(store, "/entities"), {"name": f"Mole {number}"}, format="json")
     call = routes(api, store)[name]
     if name.startswith("POST expand"):
         summary = {
@@ -158,6 +213,8 @@ def test_more_rows_take_no_more_statements(name, api, store, say):
 )
 def test_more_declarations_take_no_more_statements(tail, body, api, store, say):
     fill(store, say, 6)
+    # The document of whoever speaks outside of sessions is there.
+    say("walrus")
     fresh = itertools.count()
     few = counted(lambda: api.post(url(store, tail), body(fresh, 2), format="json"))
     assert counted(lambda: api.post(url(store, tail), body(fresh, 20), format="json")) == few

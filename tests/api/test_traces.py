@@ -629,3 +629,13 @@ def test_a_record_that_is_superseded_later_does_not_change_what_was_served(api, 
     assert later.json()["items"][0]["superseded_by"] == "mem:2"
     for each in (trace, later.headers["Trace-Id"]):
         assert replay(each)["result"] == "identical"
+
+
+def test_settings_that_change_nothing_are_refused(api, say, store):
+    say("fog on the pier")
+    asked = api.post(url(store, "/operations/facts_context"), {"query": "fog"}, format="json")
+    trace = asked.headers["Trace-Id"]
+    body = {"settings": {"default_count": 3}}
+    wrong = api.post(f"/api/v1/traces/{trace}/rerun", body, format="json")
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (400, "/settings")
+    assert api.post(f"/api/v1/traces/{trace}/rerun", {}, format="json").status_code == 200

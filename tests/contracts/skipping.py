@@ -1,31 +1,26 @@
-"""Which scenarios are not run, and why. A rule looks at the file or a mark, never at a name.
+"""Which scenarios are not run, and why. A rule looks at what the product offers or at a mark, never at a name.
 
 SKIPPED.md is this module's output for the project's own copy:
 `python -m tests.contracts.skipping > tests/contracts/SKIPPED.md`
 """
 
+import os
+
 from tests.contracts.scenario_files import FILES, OWN_COPY, Scenario, load
 
-# Whole files whose contract is not built yet.
-FILES_NOT_BUILT = {
-    "context_bundle": "needs context-bundle",
-}
-# Levels of a file whose route is not built yet.
-LEVELS_NOT_BUILT: dict[str, dict[str, str]] = {}
-# The routes behind them, below a store's address. A test fails when one of them is there and still skipped.
-ROUTES = {
-    "context_bundle": "context-bundle",
-}
 MANUAL = "manual: no server test can show it"
 
 
 def reason(name: str, scenario: Scenario) -> str | None:
     """Why a scenario of a file is not run; None when it is. The scenario has been validated."""
-    if name in FILES_NOT_BUILT:
-        return FILES_NOT_BUILT[name]
     if scenario.get("manual") or scenario.get("level") == "manual":
         return MANUAL
-    return LEVELS_NOT_BUILT.get(name, {}).get(scenario.get("level", ""))
+    if name != "context_bundle":
+        return None
+    from tests.contracts.offered import missing_operation
+
+    missing = missing_operation(scenario)
+    return None if missing is None else f"the operation {missing} is not registered"
 
 
 def listing() -> str:
@@ -46,5 +41,16 @@ def listing() -> str:
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
+def _print() -> None:
+    import django
+
+    # No database is asked; whatever stands in for a key signs nothing.
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryconsole.settings")
+    os.environ.setdefault("MEMORYCONSOLE_SECRET_KEY", "a key for the listing alone")
+    os.environ.setdefault("DATABASE_URL", "postgresql://localhost/none")
+    django.setup()
     print(listing(), end="")
+
+
+if __name__ == "__main__":
+    _print()

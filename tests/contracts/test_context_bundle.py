@@ -1,11 +1,17 @@
-"""Every scenario of `context_bundle.json`: its contract is not built yet, so each is counted as skipped."""
+"""Every scenario of `context_bundle.json`, over HTTP, with a clock that stands still."""
 
 import pytest
 
-from tests.contracts import skipping
+from tests.contracts import bundle_running, skipping
+from tests.contracts.bundle_format import validate
 from tests.contracts.scenario_files import Scenario, cases
 
 
 @pytest.mark.parametrize("scenario", cases("context_bundle"))
 def test_scenario(scenario: Scenario) -> None:
-    pytest.skip(skipping.FILES_NOT_BUILT["context_bundle"])
+    validate(scenario)
+    if reason := skipping.reason("context_bundle", scenario):
+        pytest.skip(reason)
+    faults = bundle_running.faults(scenario, bundle_running.run(scenario))
+    if faults:
+        pytest.fail("\n".join([scenario["title"], *faults]), pytrace=False)

@@ -66,13 +66,11 @@ def test_what_the_format_does_not_have_is_an_error(wrong: dict[str, Any]) -> Non
         validate(scenario(**wrong))
 
 
-def test_the_levels_that_need_a_route_and_the_manual_ones_are_skipped() -> None:
+def test_the_manual_ones_are_skipped() -> None:
     assert skipping.reason("expand_query", scenario()) is None
     assert (
         skipping.reason("expand_query", scenario(level="manual", given={"same_as": "Y"})) == skipping.MANUAL
     )
-    for level, reason in skipping.LEVELS_NOT_BUILT.get("expand_query", {}).items():
-        assert skipping.reason("expand_query", scenario(level=level, given={})) == reason
 
 
 @pytest.mark.parametrize(

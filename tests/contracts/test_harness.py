@@ -96,9 +96,8 @@ def test_a_manual_scenario_is_skipped_whatever_its_call_says() -> None:
         {"given": {"steps": [{"op": "declare", "args": {}}]}},
     ],
 )
-def test_only_files_whose_contract_is_not_built_are_skipped(members: dict[str, Any]) -> None:
+def test_what_a_scenario_asks_for_is_no_reason_to_skip_it(members: dict[str, Any]) -> None:
     assert skipping.reason("reconstruct", scenario(**members)) is None
-    assert skipping.reason("context_bundle", scenario(**members)) == "needs context-bundle"
 
 
 def test_rows_have_the_numbers_given_and_the_counters_stand_past_them() -> None:

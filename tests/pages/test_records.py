@@ -9,6 +9,8 @@ from django.utils.html import escape
 
 from memoryconsole.models import Record, Role
 from memoryconsole.services import ingest
+from tests.api.harbour import Harbour
+from tests.conftest import url
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -203,6 +205,23 @@ def test_deleting_lists_what_goes_and_stays_first_and_then_hides_it(console, at,
     assert "not here" in summary
     run_jobs(store)
     assert "at nine" not in text_of(console.get(at("records")))
+
+
+def test_deleting_lists_the_claims_and_the_facts_that_go(console, at, say, store, api):
+    say("The Tern is late.", "The Tern is full.")
+    here = Harbour(api, store)
+    tern = here.entity("Aurora Tern")
+    late, full = (
+        here.claim(f"{word}.", tern, chunk=ref, quote=word) for word, ref in (("late", "mem:1"), ("full", "mem:2"))
+    )
+    here.observe(tern, "is late", late)
+    here.observe(tern, "is full", full, against=[late])
+    here.observe(tern, "sails", late, full)
+    before = text_of(console.get(at("records/mem:1/delete")))
+    assert "1 claim taken from it" in before
+    assert "1 fact that nothing else supports" in before
+    console.post(at("records/mem:1/delete"))
+    assert {fact["statement"] for fact in api.get(url(store, "/facts")).json()["results"]} == {"is full", "sails"}
 
 
 def test_deleting_a_summary_keeps_what_it_stands_for(console, at, say, store, ada):

@@ -78,6 +78,8 @@ def test_it_is_the_database_the_project_needs(server: Postgres) -> None:
         "SELECT concat(datlocprovider, ' ', datlocale) FROM pg_database WHERE datname = current_database()"
     )
     assert ask(server, locale) == "b C.UTF-8"
+    do(server, "CREATE EXTENSION pg_trgm")
+    assert float(ask(server, "SELECT similarity('Петров', 'Петровв')")) > 0.3
     available = ask(server, "SELECT string_agg(name, ' ') FROM pg_available_extensions").split()
     assert {"vector", "pg_trgm", "unaccent", "btree_gin"} <= set(available)
 

@@ -16,11 +16,24 @@ import pytest
 from django.core.management import call_command
 
 from memoryconsole.management.commands import demo
-from memoryconsole.models import Association, Entity, EntityAlias, Record, Store, Summary, SummarySource
+from memoryconsole.models import (
+    Association,
+    Claim,
+    ContradictionMember,
+    Entity,
+    EntityAlias,
+    Fact,
+    FactEvidence,
+    Record,
+    Store,
+    Summary,
+    SummarySource,
+)
 from memoryconsole.times import read_stamp
 from memoryconsole.wsgi import application
 
 CONTENT = json.loads((demo.DEMO / "harbour.json").read_text(encoding="utf-8"))
+HELD = json.loads((demo.DEMO / "harbour_facts.json").read_text(encoding="utf-8"))
 QUESTIONS = json.loads((demo.DEMO / "harbour_questions.json").read_text(encoding="utf-8"))
 RECORDS = CONTENT["records"]
 SUMMARIES = CONTENT["summaries"]
@@ -223,11 +236,14 @@ def test_the_command_loads_once_and_says_how_to_begin(loaded: dict[str, Any]) ->
     assert loaded["state"]["password"] in first
     assert loaded["state"]["store"] in first
     assert CONTENT["question"]["query"] in first
+    assert HELD["question"]["query"] in first
     assert loaded["mode"] == 0o600
 
 
 def test_all_of_it_arrives(demo_store: Store) -> None:
-    assert Record.objects.filter(store=demo_store).count() == len(RECORDS)
+    records = Record.objects.filter(store=demo_store)
+    assert records.filter(passage=None).count() == len(RECORDS)
+    assert records.exclude(passage=None).count() >= len(HELD["documents"])
     assert Summary.objects.filter(store=demo_store).count() == len(SUMMARIES)
     sources = SummarySource.objects.filter(summary__store=demo_store)
     assert sources.count() == sum(len(s.get("sources", [])) for s in SUMMARIES)
@@ -240,6 +256,28 @@ def test_all_declarations_arrive(demo_store: Store) -> None:
     assert set(Entity.objects.filter(store=demo_store).values_list("name", flat=True)) == names
     assert EntityAlias.objects.filter(store=demo_store).count() == len(aliases)
     assert Association.objects.filter(store=demo_store).count() == len(relations())
+
+
+def test_all_that_is_claimed_and_held_arrives(demo_store: Store) -> None:
+    assert Claim.objects.filter(store=demo_store, is_current=True).count() == len(HELD["claims"])
+    assert Fact.objects.filter(store=demo_store, invalidated_at=None).count() == len(HELD["facts"])
+    assert FactEvidence.objects.filter(store=demo_store).count() == sum(
+        len(f["evidence"]) for f in HELD["facts"]
+    )
+    members = ContradictionMember.objects.filter(store=demo_store, left_at=None)
+    assert members.count() == sum(map(len, HELD["contradictions"]))
+
+
+def test_the_second_question_is_answered_for_its_winter_day(loaded: dict[str, Any]) -> None:
+    with _client(loaded) as api:
+        bundle = api.post("/context-bundle", json=HELD["question"]).raise_for_status().json()
+    facts = {fact["label"]: fact for fact in bundle["facts"]["facts"]}
+    winter = next(fact for label, fact in facts.items() if "118 passengers" in label)
+    assert winter["temporal_match"] == "confirmed"
+    assert winter["evidence_count"] == 2
+    assert not any("149 passengers" in label for label in facts)
+    # What was said in summer is testimony all the same.
+    assert any("149" in claim["claim_text"] for claim in bundle["claims_and_sources"]["evidence"])
 
 
 def _client(loaded: dict[str, Any]) -> httpx.Client:
