@@ -13,7 +13,6 @@ from rest_framework.response import Response
 
 from memoryconsole.declarations import RowRef, read_ref
 from memoryconsole.declare_api import declared_by
-from memoryconsole.fact_api import WindowIn
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
@@ -25,7 +24,7 @@ from memoryconsole.services import testimony, testimony_reading
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.testimony import NewClaim, NewMention
 from memoryconsole.services.transfer.members import Uid
-from memoryconsole.shapes import not_blank
+from memoryconsole.shapes import WindowIn, not_blank
 from memoryconsole.views import ConsoleView, if_match
 from memoryconsole.windows import UNKNOWN, BadWindow, read_claim_window
 

@@ -29,9 +29,9 @@ from memoryconsole.services.facts import (
 from memoryconsole.services.facts.holding import FactRef
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.transfer.members import Uid
-from memoryconsole.shapes import not_blank
+from memoryconsole.shapes import WindowIn, not_blank
 from memoryconsole.views import ConsoleView, if_match
-from memoryconsole.windows import PRECISIONS, BadWindow, Window, read_fact_window
+from memoryconsole.windows import BadWindow, Window, read_fact_window
 
 # A statement is one sentence; what needs a page is a document. A guess.
 MAX_STATEMENT_CHARS = 2000
@@ -43,17 +43,6 @@ CONFLICT = {
     409: "the Idempotency-Key was used with another body, or what is here does not allow it",
     412: "changed since you read it",
 }
-
-
-class WindowIn(StrictSerializer):
-    """`from` and `until` are instants, or units by their name (`2024`, `2024-Q1`, `2024-02`, `2024-02-29`)."""
-
-    until = Text(required=False, allow_null=True, max_length=40)
-    precision = serializers.ChoiceField(choices=PRECISIONS, default="unknown")
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        # `from` is a word of Python's.
-        return {"from": Text(required=False, allow_null=True, max_length=40), **super().get_fields()}
 
 
 class EvidenceIn(StrictSerializer):

@@ -15,6 +15,7 @@ from memoryconsole.models.summaries import SourceType
 from memoryconsole.serializers import Flag, Items, Members, StrictSerializer, Text, Whole
 from memoryconsole.services.ingest import NewRecord, NewSummary
 from memoryconsole.times import read_stamp, write_stamp
+from memoryconsole.windows import PRECISIONS
 
 MAX_RECORDS_PER_CALL = 1000
 MAX_SOURCES = 10_000
@@ -30,6 +31,17 @@ LANGUAGES = ("none", *sorted(snowballstemmer.algorithms()))
 def not_blank(text: str) -> None:
     if not text.strip():
         raise serializers.ValidationError("May not be blank.", code="blank")
+
+
+class WindowIn(StrictSerializer):
+    """`from` and `until` are instants, or units by their name (`2024`, `2024-Q1`, `2024-02`, `2024-02-29`)."""
+
+    until = Text(required=False, allow_null=True, max_length=40)
+    precision = serializers.ChoiceField(choices=PRECISIONS, default="unknown")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        # `from` is a word of Python's.
+        return {"from": Text(required=False, allow_null=True, max_length=40), **super().get_fields()}
 
 
 class StoreIn(StrictSerializer):

@@ -32,7 +32,9 @@ class RefText(Text):
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
         if not is_ref(text):
-            raise serializers.ValidationError("Not a ref such as mem:12, ep:3 or claim:<uuid>.", code="invalid")
+            raise serializers.ValidationError(
+                "Not a ref such as mem:12, ep:3 or claim:<uuid>.", code="invalid"
+            )
         return text
 
 

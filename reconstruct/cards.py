@@ -10,8 +10,8 @@ from django.urls import reverse
 from memoryconsole.models import Store, Trace
 from memoryconsole.pages.marks import Asked
 from memoryconsole.pages.rows import read_rows
-from memoryconsole.pages.shown import Shown
 from memoryconsole.pages.saying import Said
+from memoryconsole.pages.shown import Shown
 from memoryconsole.refs import split_ref
 from reconstruct import evidence, words
 

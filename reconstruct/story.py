@@ -12,8 +12,8 @@ from typing import Any
 
 from memoryconsole.models import Trace
 from memoryconsole.pages.rows import read_names, read_rows
-from memoryconsole.pages.shown import Shown
 from memoryconsole.pages.saying import Said
+from memoryconsole.pages.shown import Shown
 from reconstruct import evidence, words
 from reconstruct.contents import read_entry
 from reconstruct.parameters import parameters

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoryconsole.pages.shown import Shown
 from memoryconsole.pages.saying import AtRef, Named, Part, Said, listed, ordinal, plural
+from memoryconsole.pages.shown import Shown
 from reconstruct.core.bundle import ADJACENT, EPISODE, MESSAGE, RELATION_PREFIX, SEED
 
 Body = Mapping[str, Any]

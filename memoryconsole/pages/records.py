@@ -66,7 +66,7 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
             "is_newest": _is_newest(record),
             "pieces": pieces(frame.store, model, parents, record["content"]),
             "covered_by": covering(frame.store, Record, number),
-            "quoted_by": asks(frame, TRACES_SHOWN, ref=("mem", number)),
+            "quoted_by": asks(frame, TRACES_SHOWN, ref=f"mem:{number}"),
         }
     return frame.render("console/record.html", context)
 

@@ -63,7 +63,7 @@ def detail(request: HttpRequest, frame: Frame, number: int) -> HttpResponse:
             "number": number,
             "pieces": pieces(frame.store, model, parents, summary["content"]),
             "covered_by": covering(frame.store, Summary, number),
-            "quoted_by": asks(frame, TRACES_SHOWN, ref=("ep", number)),
+            "quoted_by": asks(frame, TRACES_SHOWN, ref=f"ep:{number}"),
         }
     return frame.render("console/summary.html", context)
 

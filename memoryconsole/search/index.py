@@ -19,6 +19,7 @@ from memoryconsole.models import (
     Entity,
     EntryVector,
     Fact,
+    FactEvidence,
     IndexEntry,
     Record,
     Store,
@@ -177,18 +178,18 @@ def reanalyze(store: Store, *, after: int = 0, limit: int = _BATCH) -> int | Non
 
 def index_missing(store: Store, *, now: datetime) -> int:
     """Make the next rows findable that are not: summaries, as those of a time when summaries of summaries were not,
-    claims, facts, and entities that facts are about.
+    claims, facts that rest on some claim, and entities that facts are about.
 
     Answers how many; 0 at the end. Call each step in a transaction holding the store's counter.
     """
-
+    evidence = FactEvidence.objects.filter(fact=OuterRef("pk"))
     ends = Fact.objects.filter(Q(subject=OuterRef("pk")) | Q(object=OuterRef("pk")), store=store)
     profiled = Entity.objects.filter(Exists(ends), status=EntityStatus.ACTIVE)
     return index(
         store,
         summaries=_unindexed(store, Summary.objects.live(), "summary"),
         claims=_unindexed(store, Claim.objects.filter(record__deleted_at=None), "claim"),
-        facts=_unindexed(store, Fact.objects.all(), "fact"),
+        facts=_unindexed(store, Fact.objects.filter(Exists(evidence)), "fact"),
         profiles=_unindexed(store, profiled, "entity"),
         now=now,
     ).entries

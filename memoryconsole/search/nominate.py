@@ -6,6 +6,7 @@ context-bundle G). This is the port between the two, so that a test can nominate
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -27,7 +28,7 @@ from memoryconsole.search.nominate_read import (
 )
 from memoryconsole.search.retrieve import Query, comparable
 from memoryconsole.search.texts import Kind
-from memoryconsole.search.words import Words, read_words
+from memoryconsole.search.words import Words, few, read_words, read_words_among
 
 # What can be nominated, and whose primary keys the ids are then: claims, records, facts, entities.
 NominatedPart = Literal["claims", "chunks", "facts", "profiles"]
@@ -95,7 +96,8 @@ class Nominator(Protocol):
 class SearchNominator:
     """The product's own nominator: the words and the vectors of the one index.
 
-    Without `among` a row is nominated that holds a word of the query, or whose cosine is at or above the floor of
+    With `among` a word is as rare as it is among the rows in scope (above `words.MAX_ROWS` of them: in the part).
+    Without it a row is nominated that holds a word of the query, or whose cosine is at or above the floor of
     recall's gate: to every vector there is a nearest, and without a floor every row would be a candidate. Of entities,
     a name counts too of which a word of the query that nobody is called by is nearly one.
 
@@ -109,9 +111,8 @@ class SearchNominator:
     ) -> Nominations:
         place, kind = _PLACES[part]
         ground, scope = read_part(store, place, kind, among)
-        words = read_words(
-            store, ground, query.text, (), only=() if scope is None else scope.entries.tolist()
-        )
+        look = read_words_among if few(among) else partial(read_words, cue_terms=())
+        words = look(store, ground, query.text)
         nearly = []
         if part == "profiles":
             nearly = read_nearly_named(store, _nobodys(query.text, ground.language, words))

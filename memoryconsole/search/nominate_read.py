@@ -15,6 +15,7 @@ from memoryconsole.search.lexical import Ints
 from memoryconsole.search.read import Ground
 from memoryconsole.search.texts import Kind
 from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
+from memoryconsole.search.words import few
 
 _ROW = np.dtype([("entry", ">i8"), ("row", ">i8"), ("number", ">i8")])
 _COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
@@ -56,8 +57,13 @@ def read_part(
 ) -> tuple[Ground, Rows | None]:
     """(the ground of a search in a part, the rows in scope that it has; None: all are). One statement, which also sets
     for the rest of the transaction what `read_nearly_named` takes for nearly.
+
+    A scope of few rows is the whole of the search, `total` too: the part is not even counted.
     """
-    rows = "NULL"
+    alone = few(among)
+    rows, count = "NULL", f"(SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d})"  # noqa: S608
+    if alone:
+        count = "0"
     if among is not None:
         # Fenced by OFFSET: with the store's condition beside it, PostgreSQL would look the rows up by a longer index.
         rows = f"""(SELECT string_agg(int8send(id) || int8send(row) || int8send(number), ''::bytea)
@@ -66,7 +72,7 @@ def read_part(
                     WHERE store_id = s.id AND part = {part:d})"""  # noqa: S608
     total, packed, language, space, name, fingerprint, _ = _one(
         f"""
-        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d}), {rows}, s.language,
+        SELECT {count}, {rows}, s.language,
                s.active_space_id, p.name, p.fingerprint,
                set_config('pg_trgm.strict_word_similarity_threshold', '{NEARLY}', TRUE)
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
@@ -76,7 +82,7 @@ def read_part(
     )
     seen = None if among is None else _rows(packed)
     ground = Ground(
-        total=total,
+        total=len(seen.entries) if alone and seen is not None else total,
         scope=None if seen is None else np.sort(seen.entries),
         language=language,
         space=space,

@@ -176,9 +176,12 @@ def read_found(
 
     The whole store's, not the scope's: a term is as rare as it is in the store, whoever asks.
     """
-    either = " OR ".join(
-        ["keys && %s::bigint[]", *["keys @> %s::bigint[]"] * len(phrases), *["id = ANY(%s)"] * bool(also)]
-    )
+    asked: list[tuple[str, list[int]]] = [("keys @> %s::bigint[]", list(phrase)) for phrase in phrases]
+    if keys or not also:
+        asked.append(("keys && %s::bigint[]", list(keys)))
+    if also:
+        asked.append(("id = ANY(%s::bigint[])", list(also)))
+    either = " OR ".join(condition for condition, _ in asked)
     order = "ORDER BY octet_length(forward), id" if shortest else ""
     head = "int8send(id) || int4send(length) || int4send(octet_length(forward))"
     place, placed = "", ""
@@ -194,7 +197,7 @@ def read_found(
                    sum(octet_length(forward)) OVER ({order} ROWS UNBOUNDED PRECEDING) AS sofar
             FROM mc_index_entry WHERE store_id = %s AND ({either}){ground.entries}) AS found
         """,  # noqa: S608
-        [max_bytes, max_bytes, store.pk, list(keys), *map(list, phrases), *([list(also)] if also else [])],
+        [max_bytes, max_bytes, store.pk, *(values for _, values in asked)],
     )
     columns = np.frombuffer(heads or b"", dtype=_PLACED if ground.kind else _FOUND)
     ids = columns["id"].astype(np.int64)

@@ -1,6 +1,6 @@
 """The lexical leg: the query's words and the declared aliases it brings along, looked up and scored."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -49,30 +49,18 @@ class _Cue:
     keys: tuple[int, ...]
 
 
-def read_words(
-    store: Store, ground: Ground, text: str, cue_terms: Sequence[str], *, only: Sequence[int] = ()
-) -> Words:
+def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
     """One statement; one more above MAX_ROWS, two more above MAX_FOUND_BYTES, and one more for aliases of several
     words.
-
-    `only`: the entries in scope. Above MAX_ROWS it is these that are read, if they are no more, whatever they hold; a
-    term is as rare as it is in the store all the same.
     """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
     salted = salt(store, ground.part)
     cues = [_cue(salted, term, ground.language) for term in cue_terms]
     keys = {term: key(salted, term) for unit in units for term in unit.terms}
-    large = ground.total > MAX_ROWS
-    alone = large and 0 < len(only) <= MAX_ROWS
-    common = _common(store, ground, keys, every=alone) if large else {}
+    common = _common(store, ground, keys) if ground.total > MAX_ROWS else {}
     look = partial(
-        read_found,
-        store,
-        ground,
-        phrases=[cue.keys for cue in cues if cue.keys],
-        also=only if alone else (),
-        max_bytes=MAX_FOUND_BYTES,
+        read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES
     )
     found, whole = look(_wanted(keys, common))
     if not whole:
@@ -84,19 +72,42 @@ def read_words(
         matches=match(found, units, total=ground.total, salt=salted, at_least=common),
         cues=voices,
         cue_df=cue_df,
-        bounded=(bool(common) and not alone) or not whole or not heard or len(every) > MAX_UNITS,
+        bounded=bool(common) or not whole or not heard or len(every) > MAX_UNITS,
     )
 
 
-def _common(store: Store, ground: Ground, keys: dict[str, int], *, every: bool = False) -> dict[str, int]:
-    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
-    and MAX_FOUND_BYTES at most. `every`: all of them.
+def few(among: Collection[int] | None) -> bool:
+    """Whether a scope given by its rows is small enough to be read whole."""
+    return among is not None and len(among) <= MAX_ROWS
 
-    Otherwise the rarest term that occurs is always looked for.
+
+def read_words_among(store: Store, ground: Ground, text: str) -> Words:
+    """The query's words in the entries in scope, MAX_ROWS at most: these are read whatever they hold, and a term is as
+    rare as it is among them. Nothing is read of the rest, so that a question about a few rows costs what they cost.
+    One statement, one more above MAX_FOUND_BYTES.
+    """
+    every = query_units(text, ground.language)
+    units = every[:MAX_UNITS]
+    scope = [] if ground.scope is None else ground.scope.tolist()
+    found, whole = read_found(store, ground, (), (), also=scope, max_bytes=MAX_FOUND_BYTES)
+    if not whole:
+        found, _ = read_found(store, ground, (), (), also=scope, max_bytes=MAX_FOUND_BYTES, shortest=True)
+    return Words(
+        found=found,
+        matches=match(found, units, total=len(scope), salt=salt(store, ground.part)),
+        cues=np.zeros(len(found.ids), dtype=np.int64),
+        cue_df=(),
+        bounded=not whole or len(every) > MAX_UNITS,
+    )
+
+
+def _common(store: Store, ground: Ground, keys: dict[str, int]) -> dict[str, int]:
+    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
+    and MAX_FOUND_BYTES at most.
+
+    The rarest term that occurs is always looked for.
     """
     frequencies = read_frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
-    if every:
-        return {term: frequencies[hashed][0] for term, hashed in keys.items()}
     ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
     rows = accumulate(entries for entries, _, _ in ordered)
     sizes = accumulate(size for _, size, _ in ordered)

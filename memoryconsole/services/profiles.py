@@ -1,6 +1,6 @@
 """The index follows the names of entities: their profiles do, and after a merge, or its end, the labels of facts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from memoryconsole import jobs, search
 from memoryconsole.identity import families, read_merges
-from memoryconsole.models import Entity, Fact, Job, Store
+from memoryconsole.models import Entity, Fact, IndexEntry, Job, Store
+from memoryconsole.services.facts import finding
 from memoryconsole.services.indexing import embed_later, language_changed
 from memoryconsole.services.numbering import lock_counter
 
@@ -54,7 +55,6 @@ def label(job: Job) -> None:
     while True:
         with transaction.atomic():
             lock_counter(job.store)
-            language_changed(job.store)
             facts = list(_about(job.store, job.arguments["entity"]).filter(pk__gt=after)[:LABELS_AT_ONCE])
             if not facts:
                 return
@@ -64,13 +64,14 @@ def label(job: Job) -> None:
 
 
 def _about(store: Store, entity: int) -> "QuerySet[Fact]":
-    """Those held no longer among them: they stay in the index."""
+    """Those in the index: what is held no longer stays there, and what lost its last testimony does not."""
     members = read_merges(store).members(entity)
     ends = Q(subject__in=members) | Q(object__in=members)
-    return Fact.objects.filter(ends, store=store).order_by("pk")
+    entries = IndexEntry.objects.filter(store=store, fact=OuterRef("pk"))
+    return Fact.objects.filter(ends, Exists(entries), store=store).order_by("pk")
 
 
-def _label(store: Store, facts: Collection[Fact], *, now: datetime) -> None:
+def _label(store: Store, facts: Sequence[Fact], *, now: datetime) -> None:
+    """The profiles of the other ends tell of these facts too."""
     search.remove(store, fact_ids=[fact.pk for fact in facts])
-    if search.index(store, facts=list(facts), now=now).owed:
-        embed_later(store, by=None, now=now)
+    finding.follow(store, found=facts, lost=(), now=now)

@@ -1,15 +1,13 @@
 """The bodies of the four operations, closed and strict (contract, sections C.0 to C.4 and D.2)."""
 
 import re
-from datetime import datetime
 from typing import Any, Final
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Flag, Instant, Items, StrictSerializer, Text, Whole
 from memoryconsole.shapes import not_blank
-from memoryconsole.windows import read_instant
 from provenance.context_bundle import continuations
 from provenance.context_bundle.core import types
 from provenance.context_bundle.core.temporal import Time
@@ -35,16 +33,6 @@ class EntityId(Text):
         if _UUID.fullmatch(text) is None:
             raise serializers.ValidationError("Not a UUID.", code="invalid")
         return text.lower()
-
-
-class Instant(serializers.DateTimeField):
-    """A date and time with a zone, as text; nothing is guessed and nothing is rounded."""
-
-    def to_internal_value(self, value: Any) -> datetime:
-        try:
-            return read_instant(value)
-        except ValueError as fault:
-            raise serializers.ValidationError(str(fault), code="invalid") from None
 
 
 class TimeIn(StrictSerializer):

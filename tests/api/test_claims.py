@@ -448,7 +448,11 @@ def test_without_the_version_that_said_it_again_a_claim_is_not_current(say, clai
     mark(made, True)
     assert api.delete(url(store, "/records/mem:3")).status_code == 202
     told = read(made)
-    assert (told["current"], told["occurrences"], told["currency"][-1]["reason"]) == (False, [], "version_deleted")
+    assert (told["current"], told["occurrences"], told["currency"][-1]["reason"]) == (
+        False,
+        [],
+        "version_deleted",
+    )
     assert api.delete(url(store, "/records/mem:2")).status_code == 202
     assert mark(made, True)["current"] is True
 

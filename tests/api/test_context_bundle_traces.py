@@ -271,7 +271,12 @@ def test_why_for_a_name_that_is_near_and_not_listed(harbour):
     harbour.merge(survivor, absorbed)
     trace = harbour.trace(RESOLVE, name="harbour pilot")
     eleventh = harbour.why(trace, f"entity:{pilots[10]}")
-    assert (eleventh["bound"], eleventh["value"], eleventh["limit"], eleventh["by"]) == ("beyond_k", 11, 10, 1)
+    assert (eleventh["bound"], eleventh["value"], eleventh["limit"], eleventh["by"]) == (
+        "beyond_k",
+        11,
+        10,
+        1,
+    )
     twelfth = harbour.why(trace, f"entity:{pilots[11]}")
     assert (twelfth["bound"], "not among the nearest" in twelfth["sentence"]) == ("not_named", True)
     exact = harbour.trace(RESOLVE, name="harbour pilot 03")

@@ -22,7 +22,15 @@ DOCUMENTS = {"reconstruct.md": 15, "expand-query.md": 7, "context-bundle.md": 11
 _BLOCK = re.compile(r"^```(http|json|text)(?: (\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TEXT = re.compile(r"<(\w+)(?:\[(\d+):(\d+)\])?>")
 # Told by the server's clock: any stamp will do.
-_CLOCK = ("declared_at", "checked_at", "created_at", "ingested_at", "evaluated_at", "believed_at", "pg_live_ts")
+_CLOCK = (
+    "declared_at",
+    "checked_at",
+    "created_at",
+    "ingested_at",
+    "evaluated_at",
+    "believed_at",
+    "pg_live_ts",
+)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -144,6 +152,11 @@ def _learn(shown: Any, answer: Any, given: dict[str, str]) -> None:
     elif isinstance(shown, list) and isinstance(answer, list):
         for one, other in zip(shown, answer, strict=False):
             _learn(one, other, given)
-    elif isinstance(shown, str) and isinstance(answer, str) and _UUID.fullmatch(shown) and _UUID.fullmatch(answer):
+    elif (
+        isinstance(shown, str)
+        and isinstance(answer, str)
+        and _UUID.fullmatch(shown)
+        and _UUID.fullmatch(answer)
+    ):
         given.setdefault(shown, answer)
         assert len(set(given.values())) == len(given)

@@ -35,4 +35,6 @@ def test_the_core_is_the_version_it_says(core: ModuleType) -> None:
 
 
 if __name__ == "__main__":
-    VERSIONS.write_text(json.dumps({core.CORE: digest_of(core) for core in CORES}, indent=1) + "\n", encoding="utf-8")
+    VERSIONS.write_text(
+        json.dumps({core.CORE: digest_of(core) for core in CORES}, indent=1) + "\n", encoding="utf-8"
+    )

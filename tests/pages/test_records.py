@@ -212,7 +212,8 @@ def test_deleting_lists_the_claims_and_the_facts_that_go(console, at, say, store
     here = Harbour(api, store)
     tern = here.entity("Aurora Tern")
     late, full = (
-        here.claim(f"{word}.", tern, chunk=ref, quote=word) for word, ref in (("late", "mem:1"), ("full", "mem:2"))
+        here.claim(f"{word}.", tern, chunk=ref, quote=word)
+        for word, ref in (("late", "mem:1"), ("full", "mem:2"))
     )
     here.observe(tern, "is late", late)
     here.observe(tern, "is full", full, against=[late])
@@ -221,7 +222,10 @@ def test_deleting_lists_the_claims_and_the_facts_that_go(console, at, say, store
     assert "1 claim taken from it" in before
     assert "1 fact that nothing else supports" in before
     console.post(at("records/mem:1/delete"))
-    assert {fact["statement"] for fact in api.get(url(store, "/facts")).json()["results"]} == {"is full", "sails"}
+    assert {fact["statement"] for fact in api.get(url(store, "/facts")).json()["results"]} == {
+        "is full",
+        "sails",
+    }
 
 
 def test_deleting_a_summary_keeps_what_it_stands_for(console, at, say, store, ada):

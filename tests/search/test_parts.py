@@ -6,10 +6,11 @@ import random
 import numpy as np
 import pytest
 from django.db import connection, transaction
+from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 
 from memoryconsole import search
-from memoryconsole.models import EntryVector, IndexEntry, Store
+from memoryconsole.models import EntryVector, FactEvidence, IndexEntry, Store
 from memoryconsole.models.search import Part
 from memoryconsole.search import words
 from memoryconsole.search.nominate import UNMATCHED
@@ -129,9 +130,12 @@ def test_in_scope_every_row_is_ranked_in_every_channel(seed):
     for name in ("lexical", "semantic"):
         whole, some = channel(everywhere, name), channel(anchored, name)
         assert sorted(pk for pk, _ in some) == sorted(among)
-        assert [pk for pk, score in some if score > UNMATCHED and (pk, score) in whole] == [
-            pk for pk, _ in whole if pk in among
+        # Words are as rare as they are in the scope, so that scores differ and what holds them does not.
+        found = [
+            pk for pk, score in some if score > UNMATCHED and (name == "lexical" or (pk, score) in whole)
         ]
+        wanted = [pk for pk, _ in whole if pk in among]
+        assert found == wanted if name == "semantic" else set(found) == set(wanted)
         assert some == sorted(some, key=lambda pair: (-pair[1], number[pair[0]]))
         matched = next(each.matched for each in anchored.channels if each.name == name)
         assert [score == UNMATCHED for _, score in some] == [False] * matched + [True] * (len(some) - matched)
@@ -478,7 +482,8 @@ def test_what_was_never_indexed_is_indexed_by_the_job(bare):
     (claim,) = add_claims(store, "ferry", record=record)
     ada, crew, idle = make_entity(store, "Ada"), make_entity(store, "Crew"), make_entity(store, "Idle")
     gone = make_entity(store, "Augusta", status="merged", merged_into=ada)
-    fact = make_fact(store, gone, "works_for", crew)
+    fact, unbacked = make_fact(store, gone, "works_for", crew), make_fact(store, gone, "left")
+    FactEvidence.objects.create(store=store, fact=fact, claim=claim, stance="supports", attached_at=NOW)
     IndexEntry.objects.filter(store=store, record=None).delete()
     with transaction.atomic():
         assert search.index_missing(store, now=NOW) == 3
@@ -486,7 +491,7 @@ def test_what_was_never_indexed_is_indexed_by_the_job(bare):
     assert ids(nominate(store, "ferry", "claims")) == [claim.pk]
     assert ids(nominate(store, "ada", "facts")) == [fact.pk]
     assert ids(nominate(store, "crew", "profiles")) == [crew.pk]
-    assert not IndexEntry.objects.filter(entity__in=[idle, gone]).exists()
+    assert not IndexEntry.objects.filter(Q(entity__in=[idle, gone]) | Q(fact=unbacked)).exists()
 
 
 def statements(call) -> int:
@@ -516,14 +521,16 @@ def test_a_nomination_is_at_most_five_statements_whatever_the_store(monkeypatch)
         store = new_store()
         with running(ChosenCosines({f"salt {n}": 0.9 for n in range(rows)})):
             (record,) = add(store, "x")
-            add_claims(store, *(f"salt {n}" for n in range(rows)), record=record)
+            claims = add_claims(store, *(f"salt {n}" for n in range(rows)), record=record)
             query = search.prepare("ferry")
             with CaptureQueriesContext(connection) as ran:
                 search.SearchNominator().nominate(store, query, "claims", among=None)
             # The part, the words, the vectors, and the rows they found.
             assert len(ran) == 4
             with CaptureQueriesContext(connection) as ran:
-                search.SearchNominator().nominate(store, query, "claims", among=[1, 2, 3])
+                search.SearchNominator().nominate(
+                    store, query, "claims", among=[claim.pk for claim in claims]
+                )
             assert len(ran) == 3
 
 
@@ -539,16 +546,22 @@ def test_the_commonest_words_of_a_large_part_find_no_rows_of_their_own_and_it_is
     found = nominate(store, "tide salt", "claims")
     assert found.bounded
     assert ids(found) == [pk for pk in ids(exact) if pk in {c.pk for c in claims if "salt" in c.claim_text}]
-    # In a scope of fewer all are scored, by every word, and words are as rare as they are in the part.
+    # In a scope of fewer all are scored, by every word.
     some = [claim.pk for claim in claims[:6]]
     anchored = nominate(store, "tide salt", "claims", some)
     assert not anchored.bounded
     assert ids(anchored) == [pk for pk in ids(exact) if pk in some]
-    # All that differs is how far the rows of a word were counted.
-    monkeypatch.setattr(words, "MAX_ROWS", 29)
-    assert channel(nominate(store, "tide salt", "claims", some), "lexical") == [
-        (pk, score) for pk, score in channel(exact, "lexical") if pk in some
-    ]
+
+
+def test_in_a_scope_a_word_is_as_rare_as_it_is_in_the_scope(bare):
+    store = new_store()
+    (record,) = add(store, "x")
+    some = [c.pk for c in add_claims(store, "tide salt", "tide rope", "tide oar", record=record)]
+    alone = channel(nominate(store, "tide salt rope", "claims", some), "lexical")
+    add_claims(store, *(f"salt n{n}" for n in range(20)), record=record)
+    assert channel(nominate(store, "tide salt rope", "claims", some), "lexical") == alone
+    # Everywhere, salt is common now and rope is not.
+    assert ids(nominate(store, "salt rope", "claims"))[0] == some[1]
 
 
 def test_the_port_is_one():

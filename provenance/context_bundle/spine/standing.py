@@ -22,7 +22,15 @@ from provenance.context_bundle.spine.sql import (
     in_words,
 )
 
-__all__ = ["EntityStanding", "FactStanding", "SaidStanding", "bounds", "read_entity", "read_fact", "read_said"]
+__all__ = [
+    "EntityStanding",
+    "FactStanding",
+    "SaidStanding",
+    "bounds",
+    "read_entity",
+    "read_fact",
+    "read_said",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,9 @@ def read_fact(store: Store, ref: str, scope: Scope) -> FactStanding | None:
 def read_entity(store: Store, ref: str) -> EntityStanding | None:
     """None: it leads to no current entity (one statement, two for one that does)."""
     for found in survivors(store, uuids=[uuid.UUID(split_name(ref)[1])]):
-        ((declared_at,),) = all_rows("SELECT created_at FROM mc_entity WHERE id = %(id)s", {"id": found.asked})
+        ((declared_at,),) = all_rows(
+            "SELECT created_at FROM mc_entity WHERE id = %(id)s", {"id": found.asked}
+        )
         return EntityStanding(declared_at, f"entity:{found.uuid}")
     return None
 
