@@ -13,7 +13,7 @@ from memoryconsole.declare_api import declared_by
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Job, Record, Scope, Store, Summary
-from memoryconsole.openapi import describe
+from memoryconsole.openapi import STALE, describe
 from memoryconsole.serializers import StrictSerializer
 from memoryconsole.services import forget, ingest, stores, transfer
 from memoryconsole.services.graph import with_names
@@ -59,9 +59,7 @@ class StoreApi(ConsoleView):
         """The store, its settings and its version (`ETag`)."""
         return self._answer(self.open_store(store))
 
-    @describe(
-        "change_store", 200, "the store", request=shapes.StorePatch, also={412: "changed since you read it"}
-    )
+    @describe("change_store", 200, "the store", request=shapes.StorePatch, also=STALE)
     def patch(self, request: Request, store: str) -> Response:
         """Change label, language, audit policy or settings. `If-Match` guards against a change in between."""
         changes = self.read_body(shapes.StorePatch)
@@ -70,7 +68,7 @@ class StoreApi(ConsoleView):
         changed = stores.change_store(opened, self.actor, changes, if_version=version, now=timezone.now())
         return self._answer(changed)
 
-    @describe("delete_store", 204, "closed", also={412: "changed since you read it"})
+    @describe("delete_store", 204, "closed", also=STALE)
     def delete(self, request: Request, store: str) -> Response:
         """Close the store at once; what it held is erased in the background."""
         version = if_match(request)

@@ -18,7 +18,7 @@ from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.testimony import ClaimKind, CurrencyReason
-from memoryconsole.openapi import describe
+from memoryconsole.openapi import REFUSED, STALE, describe
 from memoryconsole.serializers import Flag, Instant, Items, StrictSerializer, Text, Whole
 from memoryconsole.services import testimony, testimony_reading
 from memoryconsole.services.facts.transcript import Decider
@@ -35,9 +35,6 @@ MAX_SPANS = 20
 MAX_CONTEXT = 10
 MAX_CONTEXT_CHARS = 1000
 MAX_MENTIONS = 50
-
-REFUSED = {409: "the Idempotency-Key was used with another body, or what is here does not allow it"}
-STALE = {412: "changed since you read it"}
 
 
 @extend_schema_field(OpenApiTypes.STR)

@@ -12,7 +12,7 @@ from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
 from memoryconsole.models.documents import CONVERSATION, VersioningMode
-from memoryconsole.openapi import describe
+from memoryconsole.openapi import STALE, describe
 from memoryconsole.serializers import Instant, StrictSerializer, Text, Whole
 from memoryconsole.services import documents, testimony_reading
 from memoryconsole.services.documents import MAX_DOCUMENT_CHARS, NewDocument, NewVersion, StoredVersion
@@ -122,7 +122,7 @@ class DocumentVersionsApi(ConsoleView):
         "{id, created, version, version_id, representation_id, passages, claims}",
         request=VersionIn,
         repeatable=True,
-        also={412: "changed since you read it"},
+        also=STALE,
     )
     def post(self, request: Request, store: str, document: uuid.UUID) -> Response:
         """Store a newer text of a document (200 when it says what it said last)."""

@@ -15,15 +15,12 @@ from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
 from memoryconsole.models.graph import EntityStatus
-from memoryconsole.openapi import describe
+from memoryconsole.openapi import REFUSED, STALE, describe
 from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
 from memoryconsole.services import entities, entity_reading, merging
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.transfer.members import Declared, Uid
 from memoryconsole.views import ConsoleView, if_match
-
-STALE = {412: "changed since you read it"}
-REFUSED = {409: "the Idempotency-Key was used with another body, or what is here does not allow it"}
 
 
 class EntityFilters(ScopeFilters):

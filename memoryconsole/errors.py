@@ -62,6 +62,13 @@ class ConsoleError(Exception):
 class InvalidParameter(ConsoleError):
     status, code, title = 400, "invalid_parameter", "The request is not valid"
 
+    @classmethod
+    def of(cls, *faults: Fault) -> "InvalidParameter":
+        """A refusal for these faults, one at least; its detail tells the first."""
+        first = faults[0]
+        where = f"{first.pointer}: " if first.pointer else ""
+        return cls(f"{where}{first.message}", errors=faults)
+
 
 class InvalidJSON(ConsoleError):
     status, code, title = 400, "invalid_json", "The body is not valid JSON"

@@ -16,7 +16,7 @@ from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope, Store
 from memoryconsole.models.facts import FactKind, Stance, Support
-from memoryconsole.openapi import describe
+from memoryconsole.openapi import REFUSED, STALE, describe
 from memoryconsole.serializers import Flag, Items, StrictSerializer, Text
 from memoryconsole.services.facts import (
     dating,
@@ -39,10 +39,7 @@ MAX_REASON_CHARS = 1000
 # As many claims as one answer lists of a fact. More are attached one by one.
 MAX_EVIDENCE = 100
 
-CONFLICT = {
-    409: "the Idempotency-Key was used with another body, or what is here does not allow it",
-    412: "changed since you read it",
-}
+CONFLICT = REFUSED | STALE
 
 
 class EvidenceIn(StrictSerializer):
@@ -115,6 +112,12 @@ class VerdictIn(StrictSerializer):
     verdict = serializers.ChoiceField(choices=[verdict.value for verdict in support.Verdict])
     claim_id = Uid(required=False)
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "claim_id" in attrs and attrs["verdict"] != support.Verdict.RESTORE:
+            fault = serializers.ErrorDetail("Only restore_support takes a claim.", code="contradiction")
+            raise serializers.ValidationError({"claim_id": [fault]})
+        return attrs
+
 
 class FactFilters(PageIn):
     kind = serializers.ChoiceField(choices=FactKind.choices, required=False)
@@ -129,10 +132,7 @@ def read_window(given: Mapping[str, Any] | None) -> Window:
     try:
         return read_fact_window(given)
     except BadWindow as fault:
-        where = f"/window{fault.pointer}"
-        raise InvalidParameter(
-            f"{where}: {fault.message}", errors=[Fault(where, fault.code, fault.message)]
-        ) from None
+        raise InvalidParameter.of(Fault(f"/window{fault.pointer}", fault.code, fault.message)) from None
 
 
 def fact_ref(given: Mapping[str, Any]) -> FactRef:
@@ -284,7 +284,7 @@ class FactRetractApi(_FactCommandApi):
         also=CONFLICT,
     )  # fmt: skip
     def post(self, request: Request, store: str, kind: str, fact: UUID) -> Response:
-        """Hold a fact no longer. Its world time stays, and the past is answered as it was."""
+        """Hold a fact no longer, whatever time is asked about. Its world time stays as it is."""
         reason = self.read_body(RetractIn)["reason"]
 
         def effect(opened: Store, ref: FactRef, common: dict[str, Any]) -> dict[str, Any]:

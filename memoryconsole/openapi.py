@@ -53,6 +53,9 @@ PROBLEMS = {
     415: "not application/json",
     503: "a part or a store's settings stand in the way",
 }
+# Further problems of what a route changes, for `describe`.
+REFUSED = {409: "the Idempotency-Key was used with another body, or what is here does not allow it"}
+STALE = {412: "changed since you read it"}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="1 to 255 printable characters"
 )

@@ -173,10 +173,12 @@ def _read(
     precision = members.get("precision", "unknown")
     if precision not in PRECISIONS:
         raise BadWindow("/precision", "invalid", f"Not one of {', '.join(PRECISIONS)}.")
+    if precision == "unknown" and any(members.get(name) is not None for name in ("from", "until")):
+        raise BadWindow(
+            "/precision", "required", f"A window with a bound says how exactly: {', '.join(PRECISIONS[1:])}."
+        )
     start = _bound(members.get("from"), "/from", precision, is_end=False, last=last)
     end = _bound(members.get("until"), "/until", precision, is_end=True, last=last)
-    if precision == "unknown" and (start or end):
-        raise BadWindow("/precision", "contradiction", "A window with a bound has a precision.")
     if precision == "open" and (start is None or end is not None):
         raise BadWindow(
             "/until" if end else "/from", "contradiction", "An open window has a beginning alone."

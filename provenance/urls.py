@@ -19,6 +19,7 @@ urlpatterns = [
             bundle.ClaimsAndSourcesApi,
             bundle.FactsContextApi,
             bundle.CombinedContextApi,
+            bundle.ContradictionMembersApi,
         )
     ),
     path("stores/<store:store>/verify", VerifyApi.as_view(), name="verify"),

@@ -4,14 +4,14 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
-from memoryconsole.identity import survivors
-from memoryconsole.models import Claim, Entity, Fact, FactEvidence, Store
+from memoryconsole.models import Claim, Entity, Store
 from memoryconsole.models.facts import FactKind
 from memoryconsole.pages.shown import Shown
-from memoryconsole.predicates import label
 from memoryconsole.refs import is_named, split_name
+from memoryconsole.services.facts.counting import visible_facts
+from memoryconsole.services.facts.endpoints import ends_of, label_of
 
 
 def read_named(store: Store, refs: Iterable[str]) -> dict[str, Shown]:
@@ -40,23 +40,9 @@ def _facts(store: Store, ids: dict[str, list[uuid.UUID]]) -> dict[str, Shown]:
     either = Q()
     for kind, wanted in ids.items():
         either |= Q(kind=kind, uuid__in=wanted)
-    said = FactEvidence.objects.filter(store=store, fact=OuterRef("pk"), claim__record__deleted_at=None)
-    facts = list(Fact.objects.filter(either, Exists(said), store=store))
-    ends = {end for fact in facts for end in (fact.subject_id, fact.object_id) if end is not None}
-    names = {each.asked: each.name for each in survivors(store, keys=ends)}
-    return _shown(
-        (
-            fact.kind,
-            fact.uuid,
-            label(
-                fact.predicate,
-                fact.statement,
-                names.get(fact.subject_id, ""),
-                names.get(fact.object_id or 0, ""),
-            ),
-        )
-        for fact in facts
-    )
+    facts = list(visible_facts(store).filter(either))
+    ends = ends_of(store, facts)
+    return _shown((fact.kind, fact.uuid, label_of(fact, ends)) for fact in facts)
 
 
 def _shown(rows: Iterable[tuple[str, Any, str]]) -> dict[str, Shown]:

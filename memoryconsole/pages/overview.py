@@ -9,9 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from memoryconsole import embedding
 from memoryconsole.models import (
     Association,
+    Claim,
+    Document,
     EmbeddingSpace,
     Entity,
     EntryVector,
+    Fact,
     IndexEntry,
     Job,
     LostTraces,
@@ -20,6 +23,7 @@ from memoryconsole.models import (
     Store,
     Summary,
 )
+from memoryconsole.models.documents import CONVERSATION
 from memoryconsole.models.jobs import JobState
 from memoryconsole.models.search import Part
 from memoryconsole.pages.frame import Frame, store_page
@@ -33,13 +37,18 @@ JOBS_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How much a store holds. Every number is exact, and that of the list behind it."""
+    """How much a store holds. Every number is exact, and that of the list behind it. Conversations are no documents
+    here; `facts` are those believed now.
+    """
 
     records: int
     summaries: int
     sessions: int
     entities: int
     associations: int
+    documents: int
+    claims: int
+    facts: int
 
     @property
     def is_empty(self) -> bool:
@@ -87,6 +96,11 @@ def _held(store: Store) -> Held:
         sessions=Session.objects.filter(store=store).count(),
         entities=Entity.objects.filter(store=store).count(),
         associations=Association.objects.filter(store=store).count(),
+        documents=Document.objects.filter(store=store, deleted_at=None)
+        .exclude(source_kind=CONVERSATION)
+        .count(),
+        claims=Claim.objects.filter(store=store, record__deleted_at=None).count(),
+        facts=Fact.objects.filter(store=store, invalidated_at=None).count(),
     )
 
 

@@ -42,8 +42,7 @@ def change_currency(
                 reason=reason,
                 decided_at=decided_at,
                 decided_by=decider.decided_by,
-                # Ids alone: a name may be forgotten, the ledger may not be rewritten.
-                actor=" ".join(f"{kind}:{key}" for kind, key in decider.actor.items()),
+                actor=decider.words,
             )
             for claim in claims
         ),

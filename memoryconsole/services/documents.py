@@ -165,13 +165,13 @@ def _by_uuid(store: Store, document: uuid.UUID) -> Document | None:
     found = Document.objects.filter(store=store, uuid=document, deleted_at=None).first()
     if found is not None and found.source_kind == CONVERSATION:
         message = "A conversation has no versions: its texts are records."
-        raise InvalidParameter(message, errors=[Fault("", "conversation", message)])
+        raise InvalidParameter.of(Fault("", "conversation", message))
     return found
 
 
 def _latest(document: Document | None) -> DocumentVersion | None:
     """The document's newest version that is not deleted."""
-    if document is None or document.pk is None:
+    if document is None:
         return None
     return document.versions.filter(deleted_at=None).order_by("-version_no").defer("text").first()
 
@@ -200,9 +200,7 @@ def _describe(document: Document, new: NewDocument) -> bool:
     for name in ("project_id", "channel"):
         if getattr(new, name) not in (None, getattr(document, name)):
             message = "The document is in another one: its passages carry it, and do not change."
-            raise InvalidParameter(
-                f"/{name}: {message}", errors=[Fault(f"/{name}", "contradiction", message)]
-            )
+            raise InvalidParameter.of(Fault(f"/{name}", "contradiction", message))
     changed = False
     for name in ("title", "versioning_mode"):
         value = getattr(new, name)
@@ -227,7 +225,7 @@ def _prepare(store: Store, text: str, *, now: datetime) -> _Prepared:
         message = (
             f"Falls into {len(spans):,} passages; at most {MAX_PASSAGES:,} are taken. Divide the document."
         )
-        raise InvalidParameter(f"/text: {message}", errors=[Fault("/text", "too_many_passages", message)])
+        raise InvalidParameter.of(Fault("/text", "too_many_passages", message))
     records = [_record(store, text[span.start : span.end], now=now) for span in spans]
     return _Prepared(spans, records, search.analyse(store, records))
 

@@ -198,4 +198,4 @@ def _find(text: str, quote: str) -> tuple[int, int]:
 
 
 def _invalid(pointer: str, code: str, message: str) -> InvalidParameter:
-    return InvalidParameter(message, errors=[Fault(pointer, code, message)])
+    return InvalidParameter.of(Fault(pointer, code, message))

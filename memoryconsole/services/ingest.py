@@ -380,7 +380,7 @@ def _coverage(new: NewSummary, sources: dict[int, Record] | dict[int, Summary]) 
     if earliest_at is not None and latest_at is not None and latest_at < earliest_at:
         given = "/end" if new.end else "/start"
         message = "Lies on the wrong side of the other end of the span, which the sources give."
-        raise InvalidParameter(f"{given}: {message}", errors=[Fault(given, "contradiction", message)])
+        raise InvalidParameter.of(Fault(given, "contradiction", message))
     return {
         "project_id": project_id,
         "channel": channel,

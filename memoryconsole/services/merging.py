@@ -42,8 +42,7 @@ def merge(
     if survivor_uuid not in found:
         raise NotFound("No such entity")
     if absorbed_uuid not in found:
-        message = "No such entity of this store."
-        raise InvalidParameter(message, errors=[Fault("/absorbed_id", "unknown", message)])
+        raise InvalidParameter.of(Fault("/absorbed_id", "unknown", "No such entity of this store."))
     survivor, absorbed = found[survivor_uuid], found[absorbed_uuid]
     if if_version is not None and survivor.row_version != if_version:
         raise StaleResource(f"The entity is at version {survivor.row_version}")
@@ -61,7 +60,7 @@ def merge(
         survivor=survivor,
         absorbed=absorbed,
         merged_at=at,
-        merged_by=_by(decider),
+        merged_by=decider.words,
     )
     absorbed.status, absorbed.merged_into = EntityStatus.MERGED, survivor
     _write(event, Outcome.MERGE, decider, at=at, now=now)
@@ -86,7 +85,7 @@ def reverse(store: Store, merge_uuid: UUID, *, decider: Decider, now: datetime) 
     if event.survivor.status == EntityStatus.MERGED:
         raise StateConflict("The survivor was merged later on: reverse that first")
     at = _take_belief(counter, now)
-    event.reversed_at, event.reversed_by = at, _by(decider)
+    event.reversed_at, event.reversed_by = at, decider.words
     event.save(update_fields=["reversed_at", "reversed_by"])
     event.absorbed.status, event.absorbed.merged_into = EntityStatus.ACTIVE, None
     _write(event, Outcome.UNMERGE, decider, at=at, now=now)
@@ -110,7 +109,6 @@ def _write(event: MergeEvent, outcome: Outcome, decider: Decider, *, at: datetim
     for row in pair:
         row.row_version += 1
         row.save(update_fields=["status", "merged_into", "row_version"])
-    actor = {"actor": dict(decider.actor)} if decider.actor else {}
     Decision.objects.bulk_create(
         Decision(
             store=event.store,
@@ -121,7 +119,7 @@ def _write(event: MergeEvent, outcome: Outcome, decider: Decider, *, at: datetim
             related_uuid=related.uuid,
             decided_by=decider.decided_by,
             decided_at=at,
-            features=actor | {"merge": str(event.uuid), "role": role},
+            features=decider.features | {"merge": str(event.uuid), "role": role},
         )
         for (subject, related), role in (
             (pair, "survivor"),
@@ -130,8 +128,3 @@ def _write(event: MergeEvent, outcome: Outcome, decider: Decider, *, at: datetim
     )
     follow_names(event.store, [row.pk for row in pair], now=now)
     follow_labels(event.store, event.absorbed.pk, now=now)
-
-
-def _by(decider: Decider) -> str:
-    """Ids alone: a name may be forgotten."""
-    return " ".join(f"{kind}:{number}" for kind, number in decider.actor.items())

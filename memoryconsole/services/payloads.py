@@ -59,7 +59,7 @@ def store_payloads(store: Store, rows: Sequence[NewPayload], *, now: datetime) -
             fresh.append(payload)
         elif (bytes(known.digest), known.session_id) != (payload.digest, payload.session_id):
             pointer, message = f"/payloads/{place}/ref", "This ref names another payload."
-            raise InvalidParameter(f"{pointer}: {message}", errors=[Fault(pointer, "taken", message)])
+            raise InvalidParameter.of(Fault(pointer, "taken", message))
         results.append(StoredPayload(payload.ref, created=known is payload))
     Payload.objects.bulk_create(fresh)
     return results

@@ -79,6 +79,7 @@ def _passage(record: Record) -> dict[str, Any] | None:
     version = passage.version
     return {
         "document_id": str(version.document.uuid),
+        "document_title": version.document.title or None,
         "version": version.version_no,
         "representation_id": str(version.representation_uuid),
         "start": passage.char_start,

@@ -168,8 +168,8 @@ def set_currency(
         return claim, True, version + 1
 
 
-def refuse(pointer: str, code: str, message: str) -> InvalidParameter:
-    return InvalidParameter(f"{pointer}: {message}", errors=[Fault(pointer, code, message)])
+def _refusal(pointer: str, code: str, message: str) -> InvalidParameter:
+    return InvalidParameter.of(Fault(pointer, code, message))
 
 
 def _chunk(store: Store, chunk: uuid.UUID | RowRef) -> tuple[Record, Passage | None]:
@@ -179,7 +179,7 @@ def _chunk(store: Store, chunk: uuid.UUID | RowRef) -> tuple[Record, Passage | N
     record = rows.defer("passage__version__text").filter(store=store, **named).first()
     passage = getattr(record, "passage", None)
     if record is None or (passage is not None and passage.version.document.deleted_at is not None):
-        raise refuse("/chunk_id", "unknown", "No such message or passage.")
+        raise _refusal("/chunk_id", "unknown", "No such message or passage.")
     if not current_records(store).filter(pk=record.pk).exists():
         raise StateConflict("A newer version replaced this chunk")
     return record, passage
@@ -213,19 +213,19 @@ def _spans(new: NewClaim, content: str, offset: int) -> list[Span]:
     if new.quote:
         found = list(islice(places_of(new.quote, content), _COUNTED))
         if not found:
-            raise refuse("/quote", "not_found", "Does not stand in the chunk, letter by letter.")
+            raise _refusal("/quote", "not_found", "Does not stand in the chunk, letter by letter.")
         if len(found) > 1:
             often = str(len(found)) if len(found) < _COUNTED else "many"
-            raise refuse("/quote", "ambiguous", f"Stands in the chunk {often} times: give spans.")
+            raise _refusal("/quote", "ambiguous", f"Stands in the chunk {often} times: give spans.")
         return moved([(found[0], found[0] + len(new.quote))], offset)
     edge = offset + len(content)
     for place, (start, end) in enumerate(new.spans):
         if not offset <= start < end <= edge:
-            raise refuse(
+            raise _refusal(
                 f"/spans/{place}", "outside", f"Is not inside the chunk, which is [{offset}, {edge})."
             )
         if not content[start - offset : end - offset].strip():
-            raise refuse(f"/spans/{place}", "blank", "Only blanks stand there.")
+            raise _refusal(f"/spans/{place}", "blank", "Only blanks stand there.")
     return list(new.spans)
 
 
@@ -245,7 +245,7 @@ def _check_context(words: Sequence[str], document: Document, passage: Passage | 
         stands = [row[name] for name in asked]
     for place, there in enumerate(stands):
         if not there:
-            raise refuse(f"/added_context/{place}", "not_found", "Does not stand in the claim's document.")
+            raise _refusal(f"/added_context/{place}", "not_found", "Does not stand in the claim's document.")
 
 
 def _mentions(store: Store, new: NewClaim, record: Record, own: Span, offset: int) -> list[Mention]:
@@ -261,10 +261,12 @@ def _mentions(store: Store, new: NewClaim, record: Record, own: Span, offset: in
     for place, mention in enumerate(new.mentions):
         entity = found.get(mention.entity)
         if entity is None:
-            raise refuse(f"/mentions/{place}/entity_id", "unknown", "No such entity, or it was merged away.")
+            raise _refusal(
+                f"/mentions/{place}/entity_id", "unknown", "No such entity, or it was merged away."
+            )
         start, end = mention.span or own
         if not offset <= start < end <= offset + len(record.content):
-            raise refuse(f"/mentions/{place}", "outside", "Is not inside the chunk.")
+            raise _refusal(f"/mentions/{place}", "outside", "Is not inside the chunk.")
         rows.append(
             Mention(
                 store=store, entity=entity, record=record, char_start=start - offset, char_end=end - offset

@@ -1,4 +1,4 @@
-"""The routes of the assured operations."""
+"""The routes of the operations."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,6 +11,7 @@ from provenance.context_bundle.descriptors import DESCRIPTORS
 from provenance.context_bundle.serializers import (
     ClaimsAndSourcesIn,
     CombinedIn,
+    ContradictionMembersIn,
     FactsIn,
     ResolveEntityIn,
 )
@@ -50,6 +51,15 @@ class FactsContextApi(ContractView):
     @describe("facts_context", 200, "a fact envelope", request=FactsIn)
     def post(self, request: Request, store: str) -> Response:
         """What is held true at the time asked, with the evidence for and against it, and the other sides."""
+        return self.answer(request, store)
+
+
+class ContradictionMembersApi(ContractView):
+    operation = types.CONTRADICTION_MEMBERS
+
+    @describe("contradiction_members", 200, "a fact envelope", request=ContradictionMembersIn)
+    def post(self, request: Request, store: str) -> Response:
+        """Where the other sides of a fact go on, behind the 25 that stand beside it."""
         return self.answer(request, store)
 
 

@@ -1,4 +1,5 @@
-"""What this contract offers to the audit layer, the console and MCP: the four assured operations, by name."""
+"""What this contract offers to the audit layer, the console and MCP: the four assured operations, and where
+the other sides of a fact go on, by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,16 +12,19 @@ from provenance.context_bundle.core import types
 from provenance.context_bundle.serializers import (
     ClaimsAndSourcesIn,
     CombinedIn,
+    ContradictionMembersIn,
     FactsIn,
     ResolveEntityIn,
     claims_ask,
     combined_ask,
     facts_ask,
+    members_ask,
     resolve_ask,
 )
 
 SAID = frozenset({"mem", "claim"})
-HELD = frozenset({"claim", "relation", "observation", "entity"})
+FACTS = frozenset({"claim", "relation", "observation"})
+HELD = FACTS | {"entity"}
 
 
 def _resolve_ask(body: Any) -> services.ResolveAsk:
@@ -33,6 +37,10 @@ def _claims_ask(body: Any) -> services.ClaimsAsk:
 
 def _facts_ask(body: Any) -> services.FactsAsk:
     return facts_ask(FactsIn.read(body))
+
+
+def _members_ask(body: Any) -> services.MembersAsk:
+    return members_ask(ContradictionMembersIn.read(body))
 
 
 def _combined_ask(body: Any) -> services.CombinedAsk:
@@ -49,6 +57,10 @@ def _run_claims(store: Store, ask: services.ClaimsAsk, _call: Policy, laps: Laps
 
 def _run_facts(store: Store, ask: services.FactsAsk, _call: Policy, laps: Laps) -> Told:
     return services.facts_context(store, ask, laps)
+
+
+def _run_members(store: Store, ask: services.MembersAsk, _call: Policy, laps: Laps) -> Told:
+    return services.contradiction_members(store, ask, laps)
 
 
 def _run_combined(store: Store, ask: services.CombinedAsk, _call: Policy, laps: Laps) -> Told:
@@ -109,5 +121,18 @@ OPERATIONS = (
         ranked=why.shown,
         story=story.of_answer,
         kinds=SAID | HELD,
+    ),
+    Operation(
+        name=types.CONTRADICTION_MEMBERS,
+        core=core.CORE,
+        parse=_members_ask,
+        run=_run_members,
+        replay=services.replay_facts,
+        why=why.of_answer,
+        refused=why.of_refused,
+        ranked=why.shown,
+        story=story.of_answer,
+        unasked="the sides of a contradiction",
+        kinds=FACTS,
     ),
 )

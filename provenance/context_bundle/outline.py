@@ -12,7 +12,7 @@ from memoryconsole.refs import name_key
 from provenance.context_bundle import core
 from provenance.context_bundle.core.fusion import Fused
 from provenance.context_bundle.core.seen import ClaimsSeen, Fact, FactsSeen, ResolveSeen
-from provenance.context_bundle.core.types import ClaimsRequest, FactsRequest
+from provenance.context_bundle.core.types import ClaimsRequest
 
 Json = dict[str, Any]
 
@@ -37,24 +37,25 @@ def of_claims(request: ClaimsRequest, seen: ClaimsSeen, decided: core.ClaimsDeci
         return of_nothing(body)
     claims = {row.number: f"claim:{row.claim_id}" for row in seen.claim_rows}
     groups = [[claims[claim.number] for claim in group.claims] for group in decided.testimony]
-    passages = [f"mem:{chunk.number}" for chunk in decided.passages]
+    chunks = {row.number: f"mem:{row.number}" for row in seen.chunk_rows}
+    passages = [chunks[chunk.number] for chunk in decided.passages]
     return {
         "shown": [*(group[0] for group in groups[: request.k]), *passages[: request.k]],
         "beyond": [*(group[0] for group in groups[request.k :]), *passages[request.k :]],
         "groups": [[group[0], group[1:]] for group in groups if len(group) > 1],
         "rejected": [
             *_rejected(decided.rejected_claims, claims, "claim"),
-            *_rejected(decided.rejected_chunks, {}, "mem"),
+            *_rejected(decided.rejected_chunks, chunks, "mem"),
         ],
         "channels": [[each.name for each in seen.claims], [each.name for each in seen.chunks]],
         "ranks": [
             *_ranks(decided.fused_claims, claims),
-            *_ranks(decided.fused_chunks, {row.number: f"mem:{row.number}" for row in seen.chunk_rows}),
+            *_ranks(decided.fused_chunks, chunks),
         ],
     } | _said(body)
 
 
-def of_facts(request: FactsRequest, seen: FactsSeen, decided: core.FactsDecided, body: Json) -> Json:
+def of_facts(k: int, seen: FactsSeen, decided: core.FactsDecided, body: Json) -> Json:
     """`evidence`: [claim, stance, fact] of the associations shown. `co_members`: [fact, refs of the other sides]."""
     if not seen.anchors_known:
         return of_nothing(body)
@@ -62,8 +63,8 @@ def of_facts(request: FactsRequest, seen: FactsSeen, decided: core.FactsDecided,
     confirmed = [ref_of(fact) for fact in decided.confirmed]
     entities = {entity.number: f"entity:{entity.entity_id}" for entity in seen.entities}
     return {
-        "shown": confirmed[: request.k],
-        "beyond": confirmed[request.k :],
+        "shown": confirmed[:k],
+        "beyond": confirmed[k:],
         "rejected": _rejected(decided.rejected, facts, "observation"),
         "stale_neighbours": len(decided.stale_neighbours),
         "scope": [

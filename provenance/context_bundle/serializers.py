@@ -1,4 +1,4 @@
-"""The bodies of the four operations, closed and strict (contract, sections C.0 to C.4 and D.2)."""
+"""The bodies of the operations, closed and strict (contract, sections C.0 to C.4 and D.2)."""
 
 import re
 from typing import Any, Final
@@ -11,7 +11,7 @@ from memoryconsole.shapes import not_blank
 from provenance.context_bundle import continuations
 from provenance.context_bundle.core import types
 from provenance.context_bundle.core.temporal import Time
-from provenance.context_bundle.services import ClaimsAsk, CombinedAsk, FactsAsk, ResolveAsk
+from provenance.context_bundle.services import ClaimsAsk, CombinedAsk, FactsAsk, MembersAsk, ResolveAsk
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
@@ -123,6 +123,11 @@ class FactsIn(CombinedIn):
     continuation = Continuation(required=False)
 
 
+class ContradictionMembersIn(StrictSerializer):
+    group_id = EntityId()
+    continuation = Continuation(required=False)
+
+
 def resolve_ask(data: dict[str, Any]) -> ResolveAsk:
     # The same entity named twice is one: here ids only move candidates.
     ids = tuple(dict.fromkeys(data["context_entity_ids"]))
@@ -143,6 +148,11 @@ def claims_ask(data: dict[str, Any]) -> ClaimsAsk:
 def facts_ask(data: dict[str, Any]) -> FactsAsk:
     request = types.FactsRequest(**_shared(data), k=data["k"], evidence_per_fact=data["evidence_per_fact"])
     return FactsAsk(request, data.get("continuation", ""))
+
+
+def members_ask(data: dict[str, Any]) -> MembersAsk:
+    request = types.MembersRequest(group_id=data["group_id"])
+    return MembersAsk(request, data.get("continuation", ""))
 
 
 def combined_ask(data: dict[str, Any]) -> CombinedAsk:

@@ -1,4 +1,4 @@
-"""The four assured operations: each answered once, in one snapshot at one instant, and decided again from its trace."""
+"""The operations: each answered once, in one snapshot at one instant, and decided again from its trace."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from provenance.context_bundle.core.negatives import cursor_refused, not_exhaust
 from provenance.context_bundle.core.seen import ClaimsSeen, FactsSeen, Freshness, ResolveSeen
 from provenance.context_bundle.core.temporal import Current, Scope
 from provenance.context_bundle.core.truncation import TIME_BUDGET, truncation
-from provenance.context_bundle.core.types import FACTS, ClaimsRequest, FactsRequest, ResolveRequest
+from provenance.context_bundle.core.types import ClaimsRequest, FactsRequest, MembersRequest, ResolveRequest
 from provenance.context_bundle.nominating import Nominator, Search
 from provenance.context_bundle.spine import contexts, profiles, texts
 from provenance.context_bundle.spine.contexts import Reading
@@ -55,6 +55,18 @@ class FactsAsk:
 
     request: FactsRequest
     continuation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MembersAsk:
+    """`continuation`: as it was sent, '' for a list from the first member."""
+
+    request: MembersRequest
+    continuation: str = ""
+
+
+HeldAsk = FactsAsk | MembersAsk
+HeldRequest = FactsRequest | MembersRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +142,19 @@ def facts_context(store: Store, ask: FactsAsk, laps: Laps | None = None) -> Told
     laps = laps or Laps()
     query = search.prepare(ask.request.query)
     laps.lap("embed")
+    return _held(store, ask, query, laps)
+
+
+def contradiction_members(store: Store, ask: MembersAsk, laps: Laps | None = None) -> Told:
+    """Who is in a contradiction: the next of them, each as `facts_context` shows a fact."""
+    return _held(store, ask, search.Query(""), laps or Laps())
+
+
+def _held(store: Store, ask: HeldAsk, query: search.Query, laps: Laps) -> Told:
     with snapshot() as at, deadline():
         reading = _reading(store, at, query)
         request = _facts_request(reading, ask)
-        seen = None if request is None else in_time(contexts.read_facts, reading, request)
+        seen = None if request is None else in_time(_read_held, reading, request)
     laps.lap("read")
     child = _facts_child(reading, ask, request, seen)
     check_envelope(child.body)
@@ -174,10 +195,10 @@ def _claims_request(reading: Reading, ask: ClaimsAsk) -> ClaimsRequest | None:
     return None if position is None else replace(ask.request, continuation=position)
 
 
-def _facts_request(reading: Reading, ask: FactsAsk) -> FactsRequest | None:
+def _facts_request(reading: Reading, ask: HeldAsk) -> HeldRequest | None:
     if not ask.continuation:
         return ask.request
-    position = _position(reading, ask.continuation, FACTS, ask.request.digest())
+    position = _position(reading, ask.continuation, ask.request.operation, ask.request.digest())
     return None if position is None else replace(ask.request, continuation=position)
 
 
@@ -204,7 +225,7 @@ def _claims_answered(store: Store, request: ClaimsRequest, seen: ClaimsSeen) -> 
 
 
 def _facts_child(
-    reading: Reading, ask: FactsAsk, request: FactsRequest | None, seen: FactsSeen | None
+    reading: Reading, ask: HeldAsk, request: HeldRequest | None, seen: FactsSeen | None
 ) -> Child:
     if request is None:
         return _refused("fact", ask.request.time.scope(reading.evaluated_at), reading.freshness)
@@ -213,10 +234,20 @@ def _facts_child(
     return _facts_answered(reading.store, request, seen)
 
 
-def _facts_answered(store: Store, request: FactsRequest, seen: FactsSeen) -> Child:
-    decided = core.decide_facts(request, seen)
-    body = core.facts_context(request, seen, _token(store), decided)
-    return Child(body=body, seen=seen, told=outline.of_facts(request, seen, decided, body))
+def _read_held(reading: Reading, request: HeldRequest) -> FactsSeen:
+    if isinstance(request, MembersRequest):
+        return contexts.read_members(reading, request)
+    return contexts.read_facts(reading, request)
+
+
+def _facts_answered(store: Store, request: HeldRequest, seen: FactsSeen) -> Child:
+    if isinstance(request, MembersRequest):
+        decided = core.decide_members(request, seen)
+        body = core.contradiction_members(request, seen, _token(store), decided)
+    else:
+        decided = core.decide_facts(request, seen)
+        body = core.facts_context(request, seen, _token(store), decided)
+    return Child(body=body, seen=seen, told=outline.of_facts(request.k, seen, decided, body))
 
 
 def _refused(grain: Any, scope: Scope, freshness: Freshness) -> Child:
@@ -230,7 +261,7 @@ def _claims_spent(request: ClaimsRequest, freshness: Freshness) -> Child:
     return _spent("evidence", scope, freshness)
 
 
-def _facts_spent(request: FactsRequest, freshness: Freshness) -> Child:
+def _facts_spent(request: HeldRequest, freshness: Freshness) -> Child:
     later = request.continuation
     scope = later.scope if later else request.time.scope(freshness.pg_live_ts)
     return _spent("fact", scope, freshness)
@@ -297,7 +328,7 @@ def replay_claims(store: Store, trace: Trace, ask: ClaimsAsk) -> Replayed:
     return Replayed(child.body, {"claims": child.told})
 
 
-def replay_facts(store: Store, trace: Trace, ask: FactsAsk) -> Replayed:
+def replay_facts(store: Store, trace: Trace, ask: HeldAsk) -> Replayed:
     """Raises NotReplayable."""
     (kept,) = _read_again(store, trace, ("facts",))
     child = _facts_again(store, ask, kept)
@@ -345,7 +376,7 @@ def _claims_again(store: Store, ask: ClaimsAsk, kept: _Kept) -> Child:
     return _claims_answered(store, request, _seen(ClaimsSeen, kept))
 
 
-def _facts_again(store: Store, ask: FactsAsk, kept: _Kept) -> Child:
+def _facts_again(store: Store, ask: HeldAsk, kept: _Kept) -> Child:
     refused, spent = _freshness(kept, REFUSED), _freshness(kept, SPENT)
     if refused:
         return _refused("fact", ask.request.time.scope(refused.pg_live_ts), refused)

@@ -70,7 +70,7 @@ def _part(trace: Trace, name: str, rows: dict[str, Shown], most: int) -> Part:
         hidden=max(len(refs) - most, 0),
         beyond=beyond if isinstance(beyond, int) else len(beyond),
         rejected=[(ref, reason.replace("_", " ")) for ref, reason in told.get("rejected", [])[:most]],
-        scope=told.get("scope", []),
+        scope=told.get("scope", [])[:most],
         evidence=told.get("evidence", [])[:most],
         groups=told.get("groups", [])[:most],
         co_members=told.get("co_members", [])[:most],

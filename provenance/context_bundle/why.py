@@ -13,7 +13,7 @@ from memoryconsole.snapshot import snapshot
 from memoryconsole.times import write_stamp
 from provenance.context_bundle.core import codec
 from provenance.context_bundle.core.temporal import Scope, Window
-from provenance.context_bundle.core.types import ASSOCIATIONS_MAX
+from provenance.context_bundle.core.types import ASSOCIATIONS_MAX, FACT_CANDIDATES, MembersRequest
 from provenance.context_bundle.spine import standing
 from provenance.context_bundle.spine.contexts import WALKED_MODES, read_beliefs
 from provenance.context_bundle.spine.standing import FactStanding, SaidStanding
@@ -31,6 +31,7 @@ REJECTED: Final = {
     "endpoint_gone": "was nominated; one of its ends is no current entity",
     "out_of_scope": "was nominated; it is about nobody in scope",
     "other_predicate": "was nominated; its predicate is another",
+    "left_group": "was nominated; it is in this contradiction no more",
 }
 
 CERTAIN: Final = (
@@ -226,16 +227,28 @@ def _fact(store: Store, trace: Trace, ask: Any, ref: str) -> Json:
     found = _held(ref, row, scope) or _outside(ref, row.window, scope)
     if found is not None:
         return found
-    if request.predicate is not None and row.predicate != request.predicate:
-        return why.alone(ref, "other_predicate", f"The predicate of {ref} is not the one asked for.")
     if not row.ends_current:
         return why.alone(ref, "endpoint_gone", f"An end of {ref} is no current entity.")
+    if isinstance(request, MembersRequest):
+        return _unlisted(request, row, ref)
+    if request.predicate is not None and row.predicate != request.predicate:
+        return why.alone(ref, "other_predicate", f"The predicate of {ref} is not the one asked for.")
     in_scope = {entity for entity, _ in trace.told["facts"]["scope"]}
     if request.entity_ids is not None and in_scope.isdisjoint(row.ends):
         return why.alone(
             ref, "out_of_scope", f"{ref} is about none of the {len(in_scope)} entities in scope."
         )
     return _never(trace.told["facts"], ref, anchored=request.entity_ids is not None)
+
+
+def _unlisted(request: MembersRequest, row: FactStanding, ref: str) -> Json:
+    if row.group != request.group_id:
+        return why.alone(ref, "other_group", f"{ref} is not in the contradiction asked about.")
+    sentence = (
+        f"{ref} is in this contradiction: the list was asked for from behind it or from its own side, or has more than "
+        f"{FACT_CANDIDATES} before it."
+    )
+    return why.alone(ref, "earlier_page", sentence)
 
 
 def _held(ref: str, row: FactStanding, scope: Scope) -> Json | None:
@@ -272,7 +285,8 @@ def _spell(span: timedelta) -> str:
     ):
         if span >= size:
             return why.counted(span // size, unit)
-    return f"{span.total_seconds():g} seconds" if span else "not a moment"
+    seconds = span.total_seconds()
+    return why.counted(int(seconds), "second") if seconds.is_integer() else f"{seconds:g} seconds"
 
 
 def _said(store: Store, trace: Trace, ask: Any, ref: str) -> Json:

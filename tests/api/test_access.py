@@ -43,6 +43,7 @@ BODIES = {
     "/api/v1/stores/{store}/operations/claims_and_sources_context": {"POST": {"query": "walrus"}},
     "/api/v1/stores/{store}/operations/facts_context": {"POST": {"query": "walrus"}},
     "/api/v1/stores/{store}/operations/combined_context": {"POST": {"query": "walrus"}},
+    "/api/v1/stores/{store}/operations/contradiction_members": {"POST": {"group_id": SOME_ID}},
     "/api/v1/jobs/{job}/cancel": {"POST": {}},
     "/api/v1/traces/{trace}/replay": {"POST": {}},
     "/api/v1/traces/{trace}/rerun": {"POST": {}},

@@ -8,7 +8,9 @@ from django.utils import timezone
 
 from memoryconsole.models import Claim, Record, Trace
 from memoryconsole.models.traces import ref_key
+from provenance.context_bundle import services
 from provenance.context_bundle.core import types
+from provenance.context_bundle.nominating import Nominated, Search
 from tests.api.harbour import Harbour, shown
 from tests.conftest import url
 
@@ -380,3 +382,21 @@ def test_a_trace_names_what_was_degraded_about_the_search(harbour, settings, wor
     policy = Trace.objects.get(pk=harbour.trace(FACTS, query="ferry")).policy
     assert policy["embedder"] is None
     assert len(policy["search_advisories"]) == 1
+
+
+def test_a_passage_that_was_nominated_wrongly_is_named_with_its_reason(
+    harbour, say, store, world, monkeypatch
+):
+    (ref,) = say({"content": "a barge without a name"})
+    astray = Record.objects.get(store=store, number=int(ref[4:])).pk
+
+    class Astray(Search):
+        def nominate(self, store, query, wanted, admits):
+            found = super().nominate(store, query, wanted, admits)
+            return (*found, Nominated("astray", (astray,))) if wanted.part == "chunks" else found
+
+    monkeypatch.setattr(services, "nominator", Astray())
+    trace = harbour.trace(SAID, query="ferry", entity_ids=[world])
+    assert Trace.objects.get(pk=trace).told["claims"]["rejected"] == [[ref, "anchor_gone"]]
+    assert harbour.why(trace, ref)["bound"] == "anchor_gone"
+    assert harbour.replay(trace)["result"] == "identical"

@@ -65,7 +65,8 @@ def test_a_document_falls_into_passages_that_are_records(ingest, read, api, stor
     record = read("/records/mem:2")
     assert record["chunk_id"] == listed[1]["chunk_id"]
     assert record["passage"] == {
-        "document_id": made["id"], "version": 1, "representation_id": made["representation_id"], "start": listed[1]["start"],
+        "document_id": made["id"], "document_title": "Log", "version": 1,
+            "representation_id": made["representation_id"], "start": listed[1]["start"],
         "end": listed[1]["end"], "heading": ["Harbour", "Berths"], "current": True,
     }  # fmt: skip
     assert (record["project_id"], record["channel"], record["timestamp"]) == ("dispatch", "desk", "")

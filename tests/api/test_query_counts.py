@@ -83,6 +83,20 @@ def claim(api, store):
     return api.post(url(store, "/claims"), said("c"), format="json").json()["id"]
 
 
+@cache
+def disputed(api, store):
+    """The id of a contradiction group."""
+    subject = api.post(url(store, "/entities"), {"name": "Pier"}, format="json").json()["entity_id"]
+    evidence = [{"claim_id": claim(api, store), "stance": "supports"}]
+    facts = [
+        api.post(url(store, "/facts"), {
+            "kind": "observation", "subject_id": subject, "statement": side, "evidence": evidence}, format="json").json()
+        for side in ("long", "short")
+    ]  # fmt: skip
+    members = [{"kind": fact["kind"], "id": fact["id"]} for fact in facts]
+    return api.post(url(store, "/contradictions"), {"members": members}, format="json").json()["id"]
+
+
 def counted(call):
     with CaptureQueriesContext(connection) as captured:
         answer = call()
@@ -159,6 +173,8 @@ def routes(api, store):
             url(store, "/operations/claims_and_sources_context"), {"query": "walrus"}, format="json"),
         "POST facts_context": lambda: api.post(
             url(store, "/operations/facts_context"), {"query": "walrus"}, format="json"),
+        "POST contradiction_members": lambda: api.post(
+            url(store, "/operations/contradiction_members"), {"group_id": disputed(api, store)}, format="json"),
         "POST context-bundle": lambda: api.post(url(store, "/context-bundle"), {"query": "walrus"}, format="json"),
         "POST verify": lambda: api.post(url(store, "/verify"), {"answer": {"items": [
             {"quote": "w", "expand_args": {"store_id": 1, "content_offset": 0}}]}}, format="json"),

@@ -58,6 +58,15 @@ def test_each_operation_has_its_story_and_its_question(operation, body, told, ha
     assert (body.get("query") or body["name"]) in page
 
 
+def test_the_other_sides_of_a_fact_have_their_story(harbour, story):
+    ferry = harbour.entity("Aurora Tern")
+    sides = [("observation", harbour.observe(ferry, f"the ferry carries {n}")) for n in range(3)]
+    group = harbour.contradict(*sides)["id"]
+    page = story(harbour.trace("contradiction_members", group_id=group))
+    for text in ("What is held", "the ferry carries 2", "cannot be true together", group):
+        assert text in page, text
+
+
 def test_what_is_forgotten_is_told_of_by_its_ref_alone(api, harbour, say, store, story):
     ferry = harbour.entity("Aurora Tern")
     (ref,) = say(FUNNEL)

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memoryconsole import embedding, jobs
 from memoryconsole.models import IndexEntry, Job, LostTraces, Role
+from memoryconsole.models.search import Part
 from memoryconsole.services import ingest
 from tests.api.expanding import Graph
 from tests.api.test_query_counts import chain
@@ -39,7 +40,8 @@ def test_counts_are_the_totals_of_the_lists(console, at, say, store, ada):
     chain(store, 3)
     for records in (5, 4):
         assert figures(shown(console, at)) == {
-            "Records": str(records), "Summaries": "1", "Sessions": "2", "Entities": "3", "Associations": "2"
+            "Records": str(records), "Summaries": "1", "Sessions": "2", "Entities": "3", "Associations": "2",
+            "Documents": "0", "Claims": "0", "Facts held": "0",
         }  # fmt: skip
         listed = console.get(at("records")).content.decode()
         assert f"{records} records" in listed
@@ -60,7 +62,7 @@ def test_summaries_of_summaries_are_owed_no_vector(console, at, api, store, run_
     graph = Graph(api, store)
     graph.sum_up("Week of beasts.", [graph.sum_up("Animals.", graph.say("the walrus sleeps"))], "nodes")
     run_jobs(store)
-    assert IndexEntry.objects.filter(store=store, graph=True).count() == 1
+    assert IndexEntry.objects.filter(store=store, part=Part.GRAPH).count() == 1
     page = shown(console, at)
     assert "2 texts can be found, by words and by meaning" in page
 

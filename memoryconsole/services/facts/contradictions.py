@@ -50,11 +50,10 @@ def contradict(
     take in all members of the younger ones, which end. Raises InvalidParameter for facts that are unknown or fewer
     than two, StateConflict for one that is held no longer or shown to nobody, and for several groups without `join`.
     """
+    if len(set(refs)) < 2:
+        raise InvalidParameter.of(Fault("/members", "min_length", "One fact contradicts nothing."))
     with changing(store, by, now=now) as change:
         facts, common = _members(store, refs)
-        if len(facts) < 2:
-            fault = Fault("/members", "min_length", "One fact contradicts nothing.")
-            raise InvalidParameter(f"/members: {fault.message}", errors=[fault])
         groups = _groups_of(store, facts)
         created = not groups
         if created:
@@ -103,16 +102,15 @@ def resolve(
     with changing(store, by, foreseen=finding.foresee(store, lost=others), now=now) as change:
         mine = _open_group(store, group, if_version=if_version)
         facts = _live_members(store, group)
-        kept = facts if keep is None else [fact for fact in facts if _is(fact, keep)]
+        kept = [fact for fact in facts if keep is None or _is(fact, keep)]
         if keep is not None and not kept:
-            fault = Fault("/keep", "unknown", "No live member of this group.")
-            raise InvalidParameter(f"/keep: {fault.message}", errors=[fault])
+            raise InvalidParameter.of(Fault("/keep", "unknown", "No live member of this group."))
         change.leave_groups(facts)
         change.update(kept)
         for fact in kept:
             change.decide(fact, Outcome.RESOLVED, group=str(mine.uuid))
-        lost = [fact for fact in facts if fact not in kept]
         if keep is not None:
+            lost = [fact for fact in facts if not _is(fact, keep)]
             change.close_belief(lost, Outcome.RETRACTED, related=keep.uuid, group=str(mine.uuid))
         _end(change, mine, ALL_STAND if keep is None else PICK)
     return mine

@@ -94,7 +94,7 @@ def citations(window: Window, wanted: Sequence[UUID], evidence: Sequence[Claim])
     elif wanted and not window.known:
         faults = [Fault("/window_claim_ids", "contradiction", "An unknown window rests on nothing.")]
     if faults:
-        raise InvalidParameter(f"{faults[0].pointer}: {faults[0].message}", errors=faults)
+        raise InvalidParameter.of(*faults)
     return [claims[uuid] for uuid in dict.fromkeys(wanted)]
 
 

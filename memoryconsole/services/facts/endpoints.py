@@ -31,7 +31,7 @@ def endpoints(store: Store, wanted: Mapping[str, UUID]) -> dict[str, Endpoint]:
         if uuid not in found
     ]
     if faults:
-        raise InvalidParameter(f"{faults[0].pointer}: {faults[0].message}", errors=faults)
+        raise InvalidParameter.of(*faults)
     for each in found.values():
         if not each.is_asked:
             raise StateConflict(f"The entity {each.asked_uuid} was merged and is now {each.uuid}")

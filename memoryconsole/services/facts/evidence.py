@@ -74,8 +74,7 @@ def detach(
         )
         mine = next((each for each in links if each.claim.uuid == claim), None)
         if mine is None:
-            fault = Fault("/claim_id", "unknown", "No evidence of this fact.")
-            raise InvalidParameter(f"/claim_id: {fault.message}", errors=[fault])
+            raise InvalidParameter.of(Fault("/claim_id", "unknown", "No evidence of this fact."))
         left = [each for each in links if each != mine and each.stance == Stance.SUPPORTS]
         if mine.stance == Stance.SUPPORTS and not left:
             raise StateConflict("Nothing else supports the fact: retract it instead")
@@ -109,7 +108,7 @@ def find_claims(store: Store, wanted: Mapping[str, UUID]) -> dict[UUID, Claim]:
         if uuid not in found
     ]
     if faults:
-        raise InvalidParameter(f"{faults[0].pointer}: {faults[0].message}", errors=faults)
+        raise InvalidParameter.of(*faults)
     return found
 
 
@@ -137,7 +136,7 @@ def check_attribution(store: Store, kind: str, subject: frozenset[int], pieces: 
         Fault(piece.pointer, "attributed", message) for piece in reported if piece.claim.pk not in named
     ]
     if faults:
-        raise InvalidParameter(f"{faults[0].pointer}: {message}", errors=faults)
+        raise InvalidParameter.of(*faults)
 
 
 def _naming(store: Store, entities: frozenset[int], claims: Sequence[Claim]) -> set[int]:

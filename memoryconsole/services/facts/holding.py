@@ -57,7 +57,7 @@ def held_facts(store: Store, wanted: Mapping[str, FactRef]) -> list[Fact]:
         if ref not in facts
     ]
     if unknown:
-        raise InvalidParameter(f"{unknown[0].pointer}: {unknown[0].message}", errors=unknown)
+        raise InvalidParameter.of(*unknown)
     found = [facts[ref] for ref in dict.fromkeys(wanted.values())]
     for fact in found:
         if fact.invalidated_at is not None:

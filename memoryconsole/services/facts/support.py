@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from memoryconsole.errors import Fault, InvalidParameter, StateConflict
+from memoryconsole.errors import StateConflict
 from memoryconsole.models import Fact, Store
 from memoryconsole.models.facts import Outcome, Stance, Support
 from memoryconsole.services.facts import finding
@@ -35,17 +35,15 @@ def judge(
     """Decide on a fact whose support was withdrawn.
 
     restore_support: it has current testimony after all, or gets it here (`claim`). invalidate_fact: it is held no
-    longer. uncertain: it stays as it is, and somebody has looked. Raises NotFound, StaleResource; InvalidParameter for
-    a claim that cannot support it, or beside another verdict; StateConflict when the fact is held no longer, when its
-    support is not withdrawn, and when there is nothing to restore it by.
+    longer. uncertain: it stays as it is, and somebody has looked. Other verdicts than restore_support take no `claim`.
+    Raises NotFound, StaleResource; InvalidParameter for a claim that cannot support it; StateConflict when the fact is
+    held no longer, when its support is not withdrawn, and when there is nothing to restore it by.
     """
     lost = [seen(store, ref)] if verdict == Verdict.INVALIDATE else []
     with changing(store, by, foreseen=finding.foresee(store, lost=lost), now=now) as change:
         fact = held(store, ref, if_version=if_version)
         if fact.support != Support.WITHDRAWN:
             raise StateConflict("The fact's support is not withdrawn")
-        if claim is not None and verdict != Verdict.RESTORE:
-            raise _refused("contradiction", "Only restore_support takes a claim.")
         if verdict == Verdict.RESTORE:
             _restore(change, fact, claim)
         elif verdict == Verdict.INVALIDATE:
@@ -68,7 +66,3 @@ def _restore(change: Change, fact: Fact, claim: UUID | None) -> None:
         raise StateConflict("No current claim supports the fact: name one")
     change.update([fact], support=Support.CURRENT)
     change.decide(fact, Outcome.RESTORE_SUPPORT, claim=str(claim) if claim is not None else None)
-
-
-def _refused(code: str, message: str) -> InvalidParameter:
-    return InvalidParameter(f"/claim_id: {message}", errors=[Fault("/claim_id", code, message)])

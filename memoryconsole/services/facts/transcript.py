@@ -23,7 +23,7 @@ _BATCH = 2000
 class Decider:
     """Who decides. `auto`: a rule of the server's, or an agent by its token; `human`: a person who is signed in.
 
-    `actor` holds ids alone: a name may be forgotten, the transcript may not be rewritten.
+    `actor` holds ids alone: a name may be forgotten, transcript and ledger may not be rewritten.
     """
 
     decided_by: Literal["auto", "human"]
@@ -34,6 +34,16 @@ class Decider:
         if actor.token is None:
             return cls("human", {"user": actor.user.pk})
         return cls("auto", {"user": actor.user.pk, "token": actor.token.pk})
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """The actor as a member of a decision's features; none for a rule."""
+        return {"actor": dict(self.actor)} if self.actor else {}
+
+    @property
+    def words(self) -> str:
+        """The actor in a text column, such as 'user:7 token:3'; '' for a rule."""
+        return " ".join(f"{kind}:{number}" for kind, number in self.actor.items())
 
 
 RULE = Decider("auto")
@@ -52,7 +62,6 @@ class Entry:
 
 def write_entries(store: Store, decider: Decider, entries: Sequence[Entry], *, at: datetime) -> None:
     """Append to the transcript, one row an entry."""
-    actor = {"actor": dict(decider.actor)} if decider.actor else {}
     Decision.objects.bulk_create(
         (
             Decision(
@@ -65,7 +74,7 @@ def write_entries(store: Store, decider: Decider, entries: Sequence[Entry], *, a
                 # A rule is nobody's decision, whoever's command it followed from.
                 decided_by="auto" if entry.method == "rule" else decider.decided_by,
                 decided_at=at,
-                features={**({} if entry.method == "rule" else actor), **entry.features},
+                features={**({} if entry.method == "rule" else decider.features), **entry.features},
             )
             for entry in entries
         ),

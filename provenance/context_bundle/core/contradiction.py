@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Final, cast
 
 from provenance.context_bundle.core.cursor import (
     MalformedCursor,
@@ -22,7 +22,7 @@ from provenance.context_bundle.core.results import label, validity
 from provenance.context_bundle.core.schema import CO_MEMBERS_MAX, Json, make
 from provenance.context_bundle.core.seen import Entity, Fact, FactKey, FactKind, Group, InvalidSeen
 from provenance.context_bundle.core.temporal import Scope, believes, selects
-from provenance.context_bundle.core.types import CONTRADICTION_MEMBERS, argument_digest
+from provenance.context_bundle.core.types import CONTRADICTION_MEMBERS, MembersRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,10 @@ class Frame:
     groups: Mapping[str, Group]
     entities: Mapping[int, Entity]
     token: Token
+
+
+NOBODY: Final[FactKey] = ("observation", -1)
+"""The viewpoint of a list of all members: a number that no fact has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def co_member(fact: Fact, entities: Mapping[int, Entity]) -> Json:
 
 def members_digest(group_id: str) -> bytes:
     """What a cursor of ``contradiction_members`` is bound to."""
-    return argument_digest(CONTRADICTION_MEMBERS, group_id=group_id)
+    return MembersRequest(group_id=group_id).digest()
 
 
 def members_position(group_id: str, viewpoint: FactKey, last: Fact, scope: Scope) -> Position:

@@ -185,6 +185,15 @@ def evidence_totals(shown: Sequence[Fact], chosen: Sequence[Backing]) -> list[Js
     return rows
 
 
+def refusal(fact: Fact, scope: Scope, current: frozenset[int]) -> str | None:
+    """Why a fact that the spine holds is not held for the scope; None when it is. ``current``: entity numbers."""
+    if not believes(scope, fact.ingested_at, fact.invalidated_at):
+        return NOT_BELIEVED
+    if not selects(scope, fact.window):
+        return OUTSIDE_TIME
+    return None if current.issuperset(fact.ends) else ENDPOINT_GONE
+
+
 def _refusal(
     fact: Fact,
     request: FactsRequest,
@@ -193,12 +202,9 @@ def _refusal(
     in_scope: frozenset[int],
 ) -> str | None:
     """Why a fact that the spine holds is not confirmed; None when it is (section C.3, step 3)."""
-    if not believes(scope, fact.ingested_at, fact.invalidated_at):
-        return NOT_BELIEVED
-    if not selects(scope, fact.window):
-        return OUTSIDE_TIME
-    if not current.issuperset(fact.ends):
-        return ENDPOINT_GONE
+    why = refusal(fact, scope, current)
+    if why is not None:
+        return why
     if request.predicate is not None and fact.predicate != request.predicate:
         return OTHER_PREDICATE
     return OUT_OF_SCOPE if in_scope.isdisjoint(fact.ends) else None

@@ -58,6 +58,13 @@ def no_facts(*, anchored: bool, predicate: str | None) -> Json:
     )
 
 
+def no_members() -> Json:
+    return known_empty(
+        "No open contradiction with this id has a member, or a further one, that is held for the time asked.",
+        "Ask facts_context: a fact that is in a contradiction names its group and the other sides.",
+    )
+
+
 _EXHAUSTED: Final = {
     "candidate_budget": "The search stopped at its depth before any candidate could be confirmed",
     "expansion_budget": "The graph around the anchors is larger than one answer may walk",

@@ -10,9 +10,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from provenance.context_bundle.core.cursor import Position
+from provenance.context_bundle.core.schema import CO_MEMBERS_MAX
 from provenance.context_bundle.core.temporal import NOW, Time, write_instant
 
 RESOLVE_ENTITY: Final = "resolve_entity"
@@ -130,6 +131,8 @@ class ClaimsRequest:
 class FactsRequest:
     """``facts_context``. As ``ClaimsRequest``; ``predicate``: only relations that have it are walked and returned."""
 
+    operation: ClassVar[str] = FACTS
+
     query: str
     entity_ids: tuple[str, ...] | None = None
     k: int = FACTS_K
@@ -163,6 +166,24 @@ class FactsRequest:
             predicate=self.predicate,
             time=[self.time.mode, *(None if each is None else write_instant(each) for each in instants)],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembersRequest:
+    """``contradiction_members``: who is in a contradiction, from the first member, or behind ``continuation``: where
+    the block of a fact or the page before ended.
+    """
+
+    operation: ClassVar[str] = CONTRADICTION_MEMBERS
+    time: ClassVar[Time] = NOW
+    k: ClassVar[int] = CO_MEMBERS_MAX
+    evidence_per_fact: ClassVar[int] = EVIDENCE_PER_FACT
+
+    group_id: str
+    continuation: Position | None = field(default=None, compare=False)
+
+    def digest(self) -> bytes:
+        return argument_digest(CONTRADICTION_MEMBERS, group_id=self.group_id)
 
 
 DIGEST_BYTES: Final = 12

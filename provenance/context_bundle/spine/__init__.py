@@ -3,6 +3,8 @@
 Nothing is decided here that the core can decide. Conditions stand in SQL where they bound what is read: who is
 nominated at all, which members of a group are live, which claim stands for its document.
 
-`anchors` who is asked about and how far the live graph leads, `facts` and `testimony` the rows of the two contexts,
-`names` who a name may mean, `texts` what a trace names, read again. `sql` holds the conditions they share.
+`contexts` reads one answer, in order: `anchors` who is asked about and how far the live graph leads, `facts` and
+`testimony` the rows of the two contexts, `profiles` who a name may mean. `standing` tells how something stands now,
+`texts` reads again what a trace names. `sql` holds the conditions they share, `words` the refs of texts; `deadline`
+ends what takes too long.
 """

@@ -15,11 +15,13 @@ import numpy as np
 from memoryconsole.models import Store
 from memoryconsole.search import Query
 from provenance.context_bundle import core
+from provenance.context_bundle.core.contradiction import read_members_position
 from provenance.context_bundle.core.fusion import rrf
 from provenance.context_bundle.core.seen import (
     Channel,
     ClaimsSeen,
     Entity,
+    Fact,
     FactChannel,
     FactsSeen,
     Freshness,
@@ -30,10 +32,11 @@ from provenance.context_bundle.core.types import (
     SCOPE_ENTITIES_MAX,
     ClaimsRequest,
     FactsRequest,
+    MembersRequest,
 )
 from provenance.context_bundle.nominating import Admits, Among, Nominated, Nominator, Wanted, admitted
 from provenance.context_bundle.spine.anchors import Anchor, Reach, reach, read_anchors
-from provenance.context_bundle.spine.facts import Facts, FactScope, read_about, read_groups
+from provenance.context_bundle.spine.facts import Facts, FactScope, read_about, read_groups, read_listed
 from provenance.context_bundle.spine.profiles import Profiles
 from provenance.context_bundle.spine.sql import all_rows
 from provenance.context_bundle.spine.testimony import Passages, Testimony, read_backing
@@ -171,17 +174,41 @@ def read_facts(reading: Reading, request: FactsRequest) -> FactsSeen:
         facts=facts.rows,
         entities=_entities(facts, around),
     )
-    return _with_details(reading, request, facts, around, seen)
+    shown = core.decide_facts(request, seen).confirmed[: request.k]
+    return _with_details(reading, facts, around, seen, shown, request.evidence_per_fact)
+
+
+def read_members(reading: Reading, request: MembersRequest) -> FactsSeen:
+    """What `contradiction_members` is made of (contract, section E): five statements where nobody listed is refused."""
+    later = request.continuation
+    scope = later.scope if later else request.time.scope(reading.evaluated_at)
+    facts = Facts(reading.store, FactScope(scope, later=later is not None))
+    listed = read_listed(facts, request.group_id, read_members_position(later) if later else None)
+    keys = admitted({"": listed}, FACT_CANDIDATES, facts.admits)[""]
+    channel = FactChannel(
+        name="members",
+        keys=tuple(facts.key(pk) for pk in keys[:FACT_CANDIDATES]),
+        exhausted=len(keys) > FACT_CANDIDATES,
+    )
+    around = Reach((), (), frozenset())
+    seen = FactsSeen(
+        scope=scope,
+        freshness=reading.freshness,
+        nominations=(channel,),
+        facts=facts.rows,
+        entities=_entities(facts, around),
+    )
+    shown = core.decide_members(request, seen).confirmed[: request.k]
+    return _with_details(reading, facts, around, seen, shown, request.evidence_per_fact)
 
 
 def _with_details(
-    reading: Reading, request: FactsRequest, facts: Facts, around: Reach, seen: FactsSeen
+    reading: Reading, facts: Facts, around: Reach, seen: FactsSeen, shown: Sequence[Fact], per_fact: int
 ) -> FactsSeen:
     """What stands beside the facts that will be shown: their groups and their evidence."""
-    shown = core.decide_facts(request, seen).confirmed[: request.k]
     groups = read_groups(facts, (fact.group for fact in shown if fact.group is not None))
     backing, claims, documents = read_backing(
-        reading.store, [fact.number for fact in shown], request.evidence_per_fact, reading.passages
+        reading.store, [fact.number for fact in shown], per_fact, reading.passages
     )
     return replace(
         seen,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
-from provenance.context_bundle.core.contradiction import CO_MEMBERS_MAX
+from provenance.context_bundle.core.contradiction import CO_MEMBERS_MAX, NOBODY, MembersAfter
 from provenance.context_bundle.core.seen import Entity, Fact, FactKey, Group
 from provenance.context_bundle.core.temporal import Scope, Window
 from provenance.context_bundle.nominating import Among
@@ -210,6 +210,36 @@ _MEMBERS: Final = f"""
                                                 AND s.id IN (SELECT id FROM current_entity))))
     SELECT group_id::text, id, total FROM live WHERE place <= {MEMBERS_READ} ORDER BY group_id, place
 """  # noqa: S608  (constants)
+
+
+# Whoever was in a group, in order, as far as the columns of facts tell; on a later page also who left it since.
+_LISTED: Final = f"""
+    SELECT f.id FROM mc_contradiction_group AS g
+    JOIN mc_contradiction_member AS m ON m.group_id = g.id
+        AND (m.left_at IS NULL OR (%(later)s AND m.left_at > %(believed_at)s))
+    JOIN mc_fact AS f ON f.id = m.fact_id
+    WHERE g.store_id = %(store)s AND g.uuid = %(group)s AND {HELD}
+        AND (f.kind, f.number) <> (%(viewpoint)s, %(viewed)s)
+        AND (%(after)s::timestamptz IS NULL
+             OR (f.ingested_at, f.kind COLLATE "C", f.number) > (%(after)s::timestamptz, %(kind)s, %(number)s))
+    GROUP BY f.id ORDER BY f.ingested_at, f.kind COLLATE "C", f.number
+"""  # noqa: S608  (constants)
+
+
+def read_listed(facts: Facts, group: str, after: MembersAfter | None) -> Keys:
+    """The members of a group behind a place in its list, but for the viewpoint of that (one statement)."""
+    viewpoint, viewed = NOBODY if after is None else after.viewpoint
+    ingested_at, kind, number = (None, "", 0) if after is None else after.after
+    values = facts.scope.values | {
+        "store": facts.store.pk,
+        "group": uuid.UUID(group),
+        "viewpoint": viewpoint,
+        "viewed": viewed,
+        "after": ingested_at,
+        "kind": kind,
+        "number": number,
+    }
+    return np.array([pk for (pk,) in all_rows(_LISTED, values)], dtype=np.int64)
 
 
 def read_groups(facts: Facts, groups: Iterable[str]) -> tuple[Group, ...]:

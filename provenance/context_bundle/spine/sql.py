@@ -13,8 +13,6 @@ from provenance.context_bundle.core.temporal import At, History, Overlap, Scope
 Keys = NDArray[np.int64]
 """Primary keys."""
 
-NO_KEYS: Final[Keys] = np.zeros(0, dtype=np.int64)
-
 
 def all_rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:

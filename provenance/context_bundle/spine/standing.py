@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from memoryconsole.identity import survivors
+from memoryconsole.identity import MAX_HOPS, survivors
 from memoryconsole.models import Store
 from memoryconsole.refs import split_name, split_ref
 from provenance.context_bundle.core.temporal import Scope, Window
@@ -35,7 +35,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class FactStanding:
-    """`ends`: the refs of its current entities; `ends_current`: all of its ends are such."""
+    """`ends`: the refs of its current entities; `ends_current`: all of its ends are such. `group`: the id of the open
+    contradiction it is in.
+    """
 
     ingested_at: datetime
     invalidated_at: datetime | None
@@ -43,6 +45,7 @@ class FactStanding:
     predicate: str
     ends: frozenset[str]
     ends_current: bool
+    group: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ def read_fact(store: Store, ref: str, scope: Scope) -> FactStanding | None:
         predicate=found.row.predicate,
         ends=frozenset(f"entity:{end.entity_id}" for end in found.ends),
         ends_current={end.number for end in found.ends} >= set(found.row.ends),
+        group=found.row.group,
     )
 
 
@@ -107,7 +111,7 @@ def _mentions(where: str) -> str:
             WHERE {where}
             UNION ALL
             SELECT e.id, e.merged_into_id, e.uuid, u.hops + 1
-            FROM up AS u JOIN mc_entity AS e ON e.id = u.merged_into_id WHERE u.hops < 64)
+            FROM up AS u JOIN mc_entity AS e ON e.id = u.merged_into_id WHERE u.hops < {MAX_HOPS})
         SELECT DISTINCT uuid::text FROM up WHERE merged_into_id IS NULL)
 """  # noqa: S608  (constants)
 
