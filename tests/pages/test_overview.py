@@ -20,7 +20,7 @@ def shown(console, at):
 
 
 def figures(page):
-    pairs = re.findall(r"<dt>(\w+)</dt><dd>(?:<a[^>]*>)?([\d,—]+)", page)
+    pairs = re.findall(r"<dt>([\w ]+)</dt><dd>(?:<a[^>]*>)?([\d,—]+)", page)
     return dict(pairs)
 
 
