@@ -47,7 +47,9 @@ def test_an_export_gives_a_file_that_an_import_takes_back(console, at, store, sa
     from tests.conftest import make_store
 
     say("the winch froze")
-    assert "Documents, claims, facts and merges of entities are not in it, nor payloads" in text_of(console.get(at("jobs")))
+    assert "Documents, claims, facts and merges of entities are not in it, nor payloads" in text_of(
+        console.get(at("jobs"))
+    )
     address = console.post(at("jobs/export"))["Location"]
     run_jobs(store)
     link = re.search(r'href="([^"]+)" download', text_of(console.get(address)))[1]
