@@ -25,7 +25,7 @@ from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.testimony import NewClaim, NewMention
 from memoryconsole.services.transfer.members import Uid
 from memoryconsole.shapes import WindowIn, not_blank
-from memoryconsole.views import ConsoleView, if_match
+from memoryconsole.views import ConsoleView, if_match, versioned
 from memoryconsole.windows import UNKNOWN, BadWindow, read_claim_window
 
 # A claim is a sentence, rarely two. A guess.
@@ -212,9 +212,7 @@ class ClaimCurrencyApi(ConsoleView):
                 "version": length,
             }
 
-        status, kept = once(request, self.actor, opened, f"claims/{claim}/currency", effect)
-        body = dict(kept)
-        return Response(body, status=status, headers={"ETag": f'"{body.pop("version")}"'})
+        return versioned(*once(request, self.actor, opened, f"claims/{claim}/currency", effect), told=False)
 
 
 def _new_claim(data: Mapping[str, Any]) -> NewClaim:

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memoryconsole.fact_api import CONFLICT, FactRefIn, fact_ref, versioned
+from memoryconsole.fact_api import CONFLICT, FactRefIn, fact_ref
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
@@ -16,7 +16,7 @@ from memoryconsole.openapi import describe
 from memoryconsole.serializers import Flag, Items, StrictSerializer
 from memoryconsole.services.facts import contradictions, reading
 from memoryconsole.services.facts.transcript import Decider
-from memoryconsole.views import ConsoleView, if_match
+from memoryconsole.views import ConsoleView, if_match, versioned
 
 # As many facts as a group's page shows. More join one call after another.
 MAX_MEMBERS = 100
@@ -73,7 +73,7 @@ class ContradictionsApi(ConsoleView):
             )
             return 201 if came.created else 200, _group_receipt(came)
 
-        return versioned(*once(request, self.actor, opened, "contradictions", effect))
+        return versioned(*once(request, self.actor, opened, "contradictions", effect), told=True)
 
 
 class ContradictionApi(ConsoleView):
@@ -107,7 +107,9 @@ class ContradictionMembersApi(ConsoleView):
             )  # fmt: skip
             return 200, _group_receipt(came)
 
-        return versioned(*once(request, self.actor, opened, f"contradictions/{group}/members", effect))
+        return versioned(
+            *once(request, self.actor, opened, f"contradictions/{group}/members", effect), told=True
+        )
 
 
 class ContradictionResolveApi(ConsoleView):
@@ -130,7 +132,9 @@ class ContradictionResolveApi(ConsoleView):
             )
             return 200, {"id": str(row.uuid), "verdict": row.verdict, "version": row.row_version}
 
-        return versioned(*once(request, self.actor, opened, f"contradictions/{group}/resolve", effect))
+        return versioned(
+            *once(request, self.actor, opened, f"contradictions/{group}/resolve", effect), told=True
+        )
 
 
 def _group_receipt(came: contradictions.Contradicted) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The routes of entities: made on purpose, given aliases, mentioned, merged, and taken apart again."""
 
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
 from memoryconsole.services import entities, entity_reading, merging
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.transfer.members import Declared, Uid
-from memoryconsole.views import ConsoleView, if_match
+from memoryconsole.views import ConsoleView, if_match, versioned
 
 
 class EntityFilters(ScopeFilters):
@@ -96,7 +95,7 @@ class EntitiesApi(ConsoleView):
             )
             return 201, {"id": made.number, "entity_id": str(made.uuid), "version": made.row_version}
 
-        return _answer(*once(request, self.actor, opened, "entities", effect))
+        return versioned(*once(request, self.actor, opened, "entities", effect), told=False)
 
 
 class EntityApi(ConsoleView):
@@ -138,7 +137,7 @@ class EntityAliasesApi(ConsoleView):
             shape = {"entity_id": str(row.uuid), "created": created, "version": row.row_version}
             return 201 if created else 200, shape
 
-        return _answer(*once(request, self.actor, opened, f"entities/{entity}/aliases", effect))
+        return versioned(*once(request, self.actor, opened, f"entities/{entity}/aliases", effect), told=False)
 
 
 class MentionsApi(ConsoleView):
@@ -196,7 +195,7 @@ class EntityMergeApi(ConsoleView):
             )  # fmt: skip
             return 201, entity_reading.merge_shape(event) | {"version": event.survivor.row_version}
 
-        return _answer(*once(request, self.actor, opened, f"entities/{entity}/merge", effect))
+        return versioned(*once(request, self.actor, opened, f"entities/{entity}/merge", effect), told=False)
 
 
 class MergesApi(ConsoleView):
@@ -230,9 +229,3 @@ class MergeReverseApi(ConsoleView):
 
         status, body = once(request, self.actor, opened, f"merges/{merge}/reverse", effect)
         return Response(body, status=status)
-
-
-def _answer(status: int, kept: Mapping[str, Any]) -> Response:
-    """What was kept of a change, its entity's version in the `ETag`."""
-    body = dict(kept)
-    return Response(body, status=status, headers={"ETag": f'"{body.pop("version")}"'})

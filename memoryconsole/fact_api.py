@@ -30,7 +30,7 @@ from memoryconsole.services.facts.holding import FactRef
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.transfer.members import Uid
 from memoryconsole.shapes import WindowIn, not_blank
-from memoryconsole.views import ConsoleView, if_match
+from memoryconsole.views import ConsoleView, if_match, versioned
 from memoryconsole.windows import BadWindow, Window, read_fact_window
 
 # A statement is one sentence; what needs a page is a document. A guess.
@@ -180,7 +180,7 @@ class FactsApi(ConsoleView):
             )
             return 201 if created else 200, reading.receipt(fact) | {"created": created}
 
-        return versioned(*once(request, self.actor, opened, "facts", effect))
+        return versioned(*once(request, self.actor, opened, "facts", effect), told=True)
 
 
 class FactApi(ConsoleView):
@@ -211,7 +211,7 @@ class _FactCommandApi(ConsoleView):
             return 200, effect(opened, ref, common)
 
         route = f"facts/{ref.kind}/{ref.uuid}/{name}"
-        return versioned(*once(request, self.actor, opened, route, once_done))
+        return versioned(*once(request, self.actor, opened, route, once_done), told=True)
 
 
 class FactEvidenceApi(_FactCommandApi):
@@ -307,8 +307,3 @@ class FactSupportApi(_FactCommandApi):
             return reading.receipt(support.judge(opened, ref, verdict, data.get("claim_id"), **common))
 
         return self.command(request, store, FactRef(FactKind(kind), fact), "support", effect)
-
-
-def versioned(status: int, kept: Mapping[str, Any]) -> Response:
-    """What was kept of a change, its resource's version in the `ETag` too."""
-    return Response(dict(kept), status=status, headers={"ETag": f'"{kept["version"]}"'})

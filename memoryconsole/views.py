@@ -1,5 +1,6 @@
 """The base of every API view."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rest_framework.exceptions import APIException
@@ -88,3 +89,10 @@ def _sent(request: Request) -> Any:
         return request.data
     except APIException as fault:
         raise as_console_error(fault) or fault from None
+
+
+def versioned(status: int, kept: Mapping[str, Any], *, told: bool) -> Response:
+    """What was kept of a change, its resource's version in the `ETag`; `told`: in the body too."""
+    body = dict(kept)
+    version = body["version"] if told else body.pop("version")
+    return Response(body, status=status, headers={"ETag": f'"{version}"'})

@@ -1,11 +1,12 @@
 """What this contract offers to the audit layer, the console and MCP: the four assured operations, and where
 the other sides of a fact go on, by name."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from memoryconsole.models import Store
-from memoryconsole.registry import Operation, Policy
+from memoryconsole.models import Store, Trace
+from memoryconsole.registry import Operation, Policy, Replayed
+from memoryconsole.serializers import StrictSerializer
 from memoryconsole.traces import Laps, Told
 from provenance.context_bundle import core, services, story, why
 from provenance.context_bundle.core import types
@@ -27,112 +28,58 @@ FACTS = frozenset({"claim", "relation", "observation"})
 HELD = FACTS | {"entity"}
 
 
-def _resolve_ask(body: Any) -> services.ResolveAsk:
-    return resolve_ask(ResolveEntityIn.read(body))
-
-
-def _claims_ask(body: Any) -> services.ClaimsAsk:
-    return claims_ask(ClaimsAndSourcesIn.read(body))
-
-
-def _facts_ask(body: Any) -> services.FactsAsk:
-    return facts_ask(FactsIn.read(body))
-
-
-def _members_ask(body: Any) -> services.MembersAsk:
-    return members_ask(ContradictionMembersIn.read(body))
-
-
-def _combined_ask(body: Any) -> services.CombinedAsk:
-    return combined_ask(CombinedIn.read(body))
-
-
-def _run_resolve(store: Store, ask: services.ResolveAsk, _call: Policy, laps: Laps) -> Told:
-    return services.resolve_entity(store, ask, laps)
-
-
-def _run_claims(store: Store, ask: services.ClaimsAsk, _call: Policy, laps: Laps) -> Told:
-    return services.claims_and_sources(store, ask, laps)
-
-
-def _run_facts(store: Store, ask: services.FactsAsk, _call: Policy, laps: Laps) -> Told:
-    return services.facts_context(store, ask, laps)
-
-
-def _run_members(store: Store, ask: services.MembersAsk, _call: Policy, laps: Laps) -> Told:
-    return services.contradiction_members(store, ask, laps)
-
-
-def _run_combined(store: Store, ask: services.CombinedAsk, _call: Policy, laps: Laps) -> Told:
-    return services.combined_context(store, ask, laps)
-
-
 def _name(request: Mapping[str, Any]) -> str | None:
     name = request.get("name")
     return name if isinstance(name, str) else None
 
 
+Ask = TypeVar("Ask")
+
+
+def _operation(
+    name: str,
+    body: type[StrictSerializer],
+    ask: Callable[[Any], Ask],
+    run: Callable[[Store, Ask, Laps], Told],
+    replay: Callable[[Store, Trace, Ask], Replayed],
+    kinds: frozenset[str],
+    **more: Any,
+) -> Operation:
+    """What differs between these operations; none takes settings, and each is traced and explained alike."""
+
+    def run_as_called(store: Store, asked: Ask, _call: Policy, laps: Laps) -> Told:
+        return run(store, asked, laps)
+
+    return Operation(
+        name=name,
+        core=core.CORE,
+        parse=lambda given: ask(body.read(given)),
+        run=run_as_called,
+        replay=replay,
+        why=why.of_answer,
+        refused=why.of_refused,
+        ranked=why.shown,
+        story=story.of_answer,
+        kinds=kinds,
+        **more,
+    )
+
+
 OPERATIONS = (
-    Operation(
-        name=types.RESOLVE_ENTITY,
-        core=core.CORE,
-        parse=_resolve_ask,
-        run=_run_resolve,
-        replay=services.replay_resolve,
-        why=why.of_answer,
-        refused=why.of_refused,
-        ranked=why.shown,
-        story=story.of_answer,
-        question=_name,
-        kinds=frozenset({"entity"}),
+    _operation(
+        types.RESOLVE_ENTITY, ResolveEntityIn, resolve_ask, services.resolve_entity, services.replay_resolve,
+        frozenset({"entity"}), question=_name,
     ),
-    Operation(
-        name=types.CLAIMS_AND_SOURCES,
-        core=core.CORE,
-        parse=_claims_ask,
-        run=_run_claims,
-        replay=services.replay_claims,
-        why=why.of_answer,
-        refused=why.of_refused,
-        ranked=why.shown,
-        story=story.of_answer,
-        kinds=SAID,
+    _operation(
+        types.CLAIMS_AND_SOURCES, ClaimsAndSourcesIn, claims_ask, services.claims_and_sources,
+        services.replay_claims, SAID,
     ),
-    Operation(
-        name=types.FACTS,
-        core=core.CORE,
-        parse=_facts_ask,
-        run=_run_facts,
-        replay=services.replay_facts,
-        why=why.of_answer,
-        refused=why.of_refused,
-        ranked=why.shown,
-        story=story.of_answer,
-        kinds=HELD,
+    _operation(types.FACTS, FactsIn, facts_ask, services.facts_context, services.replay_facts, HELD),
+    _operation(
+        types.COMBINED, CombinedIn, combined_ask, services.combined_context, services.replay_combined, SAID | HELD
     ),
-    Operation(
-        name=types.COMBINED,
-        core=core.CORE,
-        parse=_combined_ask,
-        run=_run_combined,
-        replay=services.replay_combined,
-        why=why.of_answer,
-        refused=why.of_refused,
-        ranked=why.shown,
-        story=story.of_answer,
-        kinds=SAID | HELD,
+    _operation(
+        types.CONTRADICTION_MEMBERS, ContradictionMembersIn, members_ask, services.contradiction_members,
+        services.replay_facts, FACTS, unasked="the sides of a contradiction",
     ),
-    Operation(
-        name=types.CONTRADICTION_MEMBERS,
-        core=core.CORE,
-        parse=_members_ask,
-        run=_run_members,
-        replay=services.replay_facts,
-        why=why.of_answer,
-        refused=why.of_refused,
-        ranked=why.shown,
-        story=story.of_answer,
-        unasked="the sides of a contradiction",
-        kinds=FACTS,
-    ),
-)
+)  # fmt: skip

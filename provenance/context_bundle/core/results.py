@@ -84,38 +84,8 @@ def chunk_result(chunk: Chunk, document: Document) -> Json:
     )
 
 
-def source_record(document: Document) -> Json:
-    """A document as the audit of a fact lists it; the mention fields belong to other reads."""
-    return make(
-        "SourceRecord",
-        doc_id=document.doc_id,
-        title=_text(document.title),
-        source_kind=document.source_kind,
-        markdown_uri=document.markdown_uri,
-        mention_count=None,
-        first_mentioned_at=None,
-        last_mentioned_at=None,
-    )
-
-
 def graph_node(entity: Entity, hops: int) -> Json:
     return make("GraphNode", entity_id=entity.entity_id, name=entity.name.text, hops=hops)
-
-
-def graph_edge(relation: Fact, entities: Mapping[int, Entity]) -> Json:
-    """A relation in its stored direction. Raises KeyError when an end is no current entity: then no edge is shown."""
-    subject, object_ = (entities[end].entity_id for end in relation.ends)
-    return make(
-        "GraphEdge",
-        relation_id=relation.fact_id,
-        subject_id=subject,
-        object_id=object_,
-        predicate=relation.predicate,
-        fact=label(relation, entities),
-        evidence_count=relation.supports,
-        support=support(relation),
-        **validity(relation),
-    )
 
 
 def _text(text: Text | None) -> str | None:
