@@ -5,18 +5,20 @@ PORT ?=
 HOST ?=
 ARGS ?=
 DATA ?=
+TIMES ?= 10
 VENV := .venv
 PY := $(VENV)/bin/python
 TESTS := -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test test-all contracts evaluate-locomo bench bench-expand bench-bundle bench-peer lint format lock clean distclean base dev
+.PHONY: help run stop test test-all fuzz contracts evaluate-locomo bench bench-expand bench-bundle bench-peer lint format lock clean distclean base dev
 
 help:
 	@echo 'make run              serve with everything it needs (PORT=, HOST=; ARGS="--no-demo" and others of manage.py run)'
 	@echo 'make stop             stop what runs from this checkout'
 	@echo 'make test             the tests, with the embedded PostgreSQL (ARGS="-k words" and others of pytest)'
 	@echo 'make test-all         the tests with those marked slow (pictures of every page go to build/screenshots)'
+	@echo 'make fuzz             the property tests with new random examples, TIMES=10 times as many as in make test'
 	@echo 'make contracts        the contract scenarios (MEMORYCONSOLE_CONTRACTS=<folder>: those of another folder)'
 	@echo 'make evaluate-locomo  retrieval quality on conversations in LoCoMo form (DATA=<file>)'
 	@echo 'make bench            latency and ingest figures, and what its trace costs an answer'
@@ -40,6 +42,9 @@ test: dev
 
 test-all: dev
 	@$(PY) $(TESTS) $(ARGS)
+
+fuzz: dev
+	@MEMORYCONSOLE_FUZZ=$(TIMES) $(PY) $(TESTS) -m hypothesis $(ARGS)
 
 contracts: dev
 	@$(PY) -m pytest tests/contracts $(ARGS)

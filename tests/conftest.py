@@ -22,6 +22,7 @@ from rest_framework.test import APIClient
 from memoryconsole import migrations
 from memoryconsole.celery import app as celery
 from memoryconsole.models import Membership, Role, Scope, Store, StoreCounter, Token, TokenGrant, User
+from tests import properties  # noqa: F401 (sets how Hypothesis looks for counterexamples)
 from tests.contracts.check_envelope import check
 
 

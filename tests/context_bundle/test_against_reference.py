@@ -1,30 +1,23 @@
-"""Answers over HTTP are what the slow reference says, in small random stores, at the edges of windows and beliefs.
+"""Answers over HTTP are what the slow reference says, in small random stores, at the edges of windows and beliefs."""
 
-How many stores: MEMORYCONSOLE_EXAMPLES (default 40).
-"""
-
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.context_bundle.asking import Asked
 from tests.context_bundle.reference import STANCES, Claims, FactKey, Facts, Reference, moment
 from tests.context_bundle.strategies import NOW, asked_stores
+from tests.properties import SLOW_PHASES, examples
 
-EXAMPLES = int(os.environ.get("MEMORYCONSOLE_EXAMPLES", "40"))
-# A smaller example is worth minutes only to somebody who looks for it.
-PHASES = list(Phase) if "MEMORYCONSOLE_EXAMPLES" in os.environ else [Phase.generate]
 slowly = settings(
-    max_examples=EXAMPLES,
-    phases=PHASES,
-    deadline=None,
+    max_examples=examples(40),
+    phases=SLOW_PHASES,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-briefly = settings(slowly, max_examples=max(1, EXAMPLES // 2))
+briefly = settings(slowly, max_examples=examples(20))
 
 
 def key_of(row: Mapping[str, Any], prefix: str = "") -> FactKey:

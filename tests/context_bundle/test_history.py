@@ -5,14 +5,15 @@ from hypothesis import strategies as st
 
 from tests.context_bundle.history import ENTITIES, YEARS, History
 from tests.context_bundle.strategies import shifted, times
-from tests.context_bundle.test_against_reference import EXAMPLES, compare_facts, slowly
+from tests.context_bundle.test_against_reference import compare_facts, slowly
+from tests.properties import examples
 
 STEPS = 8
 EDGES = [shifted(year, ticks) for year in YEARS for ticks in (-1, 0, 1)]
 
 
 @given(data=st.data())
-@settings(slowly, max_examples=max(1, EXAMPLES // 5))
+@settings(slowly, max_examples=examples(8))
 def test_a_history(data: st.DataObject) -> None:
     history = History(data.draw)
     for _ in range(STEPS):

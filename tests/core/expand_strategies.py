@@ -23,10 +23,10 @@ from provenance.expand_query.core import (
     estimate_tokens,
 )
 from provenance.expand_query.core.blocks import EXTERNALIZED_PAYLOAD
+from tests.properties import examples
 
 relaxed = settings(
-    max_examples=60,
-    deadline=None,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

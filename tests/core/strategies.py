@@ -29,6 +29,7 @@ from reconstruct.core.types import (
     StoredText,
 )
 from tests.core.builders import Body
+from tests.properties import examples
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 INSTANTS = tuple(START + timedelta(seconds=seconds) for seconds in (0, 20, 60, 61, 90, 3600))
@@ -59,8 +60,7 @@ ANY = Ref("mem", 1)
 
 # Building a world takes longer than answering in it; that says nothing about the core.
 relaxed = settings(
-    max_examples=60,
-    deadline=None,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryconsole.passages import MAX_HEADING_CHARS, divide_document
+from tests.properties import examples
 
 LONGEST = 200_000
 
@@ -22,7 +23,7 @@ def texts(text, **options):
     return [text[each.start : each.end] for each in divide_document(text, longest=LONGEST, **options)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(markdown, st.sampled_from([10, 300, LONGEST]))
 def test_passages_hold_every_character_that_is_not_blank_once(text, longest):
     edge = 0

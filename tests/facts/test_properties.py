@@ -1,7 +1,5 @@
 """Any sequence of commands, refused ones among them, leaves a store that holds what it must."""
 
-import os
-
 from django.test import override_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,8 +19,8 @@ from memoryconsole.models import (
 from memoryconsole.services.facts.counting import lineages
 from tests.conftest import make_client, make_store, make_user
 from tests.facts.world import World, ref
+from tests.properties import examples
 
-EXAMPLES = int(os.environ.get("MEMORYCONSOLE_EXAMPLES", "15"))
 CLAIMS, FACTS = 5, 6
 
 claim = st.integers(0, CLAIMS - 1)
@@ -244,7 +242,7 @@ def check_clock(store):
 
 
 @settings(
-    max_examples=EXAMPLES, deadline=None,
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(steps=commands)

@@ -16,6 +16,7 @@ from memoryconsole.models import IndexEntry, Record, Store
 from memoryconsole.scope import ReadScope
 from memoryconsole.search import words
 from memoryconsole.search.fuse import Gate
+from tests.properties import examples
 from tests.search import brute_force
 from tests.search.brute_force import Row
 from tests.search.builders import (
@@ -103,9 +104,7 @@ def by_hand(records: Sequence[Record], summaries: Sequence[Any], cosines: Chosen
     ]
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     records=st.lists(record_rows, max_size=14),
     summaries=st.lists(summary_rows, max_size=3),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memoryconsole import search
 from memoryconsole.models import IndexEntry, Store
+from tests.properties import examples
 from tests.search.builders import add, add_summary, ask, new_store, refs, running
 
 ROWS = (
@@ -51,7 +52,7 @@ def test_percent_and_underscore_are_themselves(odd: Store) -> None:
         assert not {row.evidence.words for row in ask(odd, query).rows if row.evidence.own}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=80))
 def test_any_text_is_a_query(odd: Store, query: str) -> None:
     found = ask(odd, query)

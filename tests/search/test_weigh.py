@@ -16,6 +16,7 @@ from memoryconsole.models.jobs import JobState
 from memoryconsole.scope import ReadScope
 from memoryconsole.search import retrieve
 from memoryconsole.snapshot import snapshot
+from tests.properties import examples
 from tests.search.builders import NOW, ChosenCosines, add, add_summary, ask, new_store, running
 from tests.search.test_candidates import record_rows, scopes, similarities, statements, summary_rows, texts
 
@@ -33,9 +34,7 @@ def weighed(
         return search.weigh(store, found.weighing, text, cues, rows)
 
 
-@settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     records=st.lists(record_rows, min_size=1, max_size=12),
     summaries=st.lists(summary_rows, max_size=3),

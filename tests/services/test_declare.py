@@ -15,10 +15,10 @@ from memoryconsole.models import Association, Entity, EntityAlias, Mention, Stor
 from memoryconsole.services.declare import declare
 from memoryconsole.services.ingest import NewRecord, NewSummary, store_records, store_summary
 from tests.conftest import make_client, make_store, url
+from tests.properties import examples
 
 PROFILE = settings(
-    max_examples=25,
-    deadline=None,
+    max_examples=examples(25),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

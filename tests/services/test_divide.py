@@ -1,7 +1,7 @@
 """How a long text is divided: the rules one by one, and what holds for every text and every window."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryconsole.divide import CharacterWindow, divide, fits
@@ -117,7 +117,6 @@ WINDOWS = st.one_of(
 
 
 @given(text=TEXTS, window=WINDOWS)
-@settings(deadline=None)
 def test_spans_partition_the_text_each_fits_and_the_same_come_again(text, window):
     spans = divide(text, window)
     assert "".join(text[start:end] for start, end in spans) == text
@@ -129,14 +128,12 @@ def test_spans_partition_the_text_each_fits_and_the_same_come_again(text, window
 
 
 @given(text=TEXTS, size=st.integers(2, 40))
-@settings(deadline=None)
 def test_no_span_is_shorter_than_half_a_window_but_the_last(text, size):
     spans = divide(text, CharacterWindow(size))
     assert all(2 * (end - start) >= size for start, end in spans[:-1])
 
 
 @given(text=TEXTS, size=st.integers(2, 40))
-@settings(deadline=None)
 def test_a_span_shorter_than_the_window_ends_with_a_whole_separator(text, size):
     breaks = "\n\r\u2028"
     for start, end in divide(text, CharacterWindow(size))[:-1]:

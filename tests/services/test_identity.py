@@ -19,6 +19,7 @@ from memoryconsole.services.entities import NewEntity, create_entity
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.merging import merge, reverse
 from memoryconsole.snapshot import snapshot
+from tests.properties import examples
 
 NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 HUMAN = Decider("human", {"user": 7})
@@ -249,7 +250,7 @@ class Model:
         return True
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_any_sequence_of_merges_reads_as_a_slow_model_does(steps):
     store = new_store()
@@ -289,7 +290,7 @@ def test_any_sequence_of_merges_reads_as_a_slow_model_does(steps):
     assert MergeEvent.objects.filter(store=store).count() == len(events)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(
     into=st.dictionaries(st.integers(1, 8), st.integers(1, 8), max_size=8), retired=st.sets(st.integers(1, 8))
 )

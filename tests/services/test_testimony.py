@@ -18,6 +18,7 @@ from memoryconsole.services.ingest import NewRecord, store_records
 from memoryconsole.services.standing import current_records
 from memoryconsole.services.testimony import NewClaim, declare_claim
 from tests.conftest import make_store
+from tests.properties import examples
 from tests.services.transfer_world import exported, imported
 
 NOW = timezone.now()
@@ -48,7 +49,7 @@ def write_as(text):
     return "\n\n".join(f"# S{n}\n\n{' '.join(words)}" for n, words in enumerate(text))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(texts, min_size=2, max_size=6), st.booleans())
 def test_a_claim_is_current_while_each_version_still_says_it(ada, versions, as_messages):
     """Slowly: a claim on one word, declared on each version that says it, lives until the first that does not."""

@@ -25,6 +25,7 @@ from memoryconsole.models import (
 from memoryconsole.search import retrieve, words
 from tests.api.test_walk import declare, mention, relate
 from tests.conftest import make_client, make_store, make_user
+from tests.properties import examples
 from tests.search.builders import ChosenCosines, add, add_summary, running
 
 Verdict = dict[str, Any]
@@ -475,7 +476,7 @@ WORDS = ["walrus", "pier", "tide", "ballast", "the larkspur"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow])
 @given(
     stored=st.lists(st.tuples(texts, st.sampled_from(["", "m"]), st.integers(0, 3)), min_size=1, max_size=8),
     query=texts | st.just(""),

@@ -17,25 +17,22 @@ def expand(
     """The entities in scope, anchors first, then by hops and number; and whether the graph led to more of them.
 
     ``neighbours``: for every entity closer to an anchor than ``hops`` those the live graph joins it to, whatever the
-    direction. Each anchor in turn may add its share of what room is left, nearest first and at least one; what one
-    does not use, the next ones share.
+    direction. Each anchor in turn may add its share of what room is left, nearest to it first and at least one; what
+    one does not use, the next ones share. An entity's hops are those to the anchor nearest to it, whoever added it.
     """
-    found = dict.fromkeys(anchors, 0)
-    near = set(anchors)
-    for place, anchor in enumerate(anchors):
+    distances = [_distances(anchor, neighbours, hops) for anchor in anchors]
+    nearest: dict[int, int] = {}
+    for reached in distances:
+        for each, hop in reached.items():
+            nearest[each] = min(hop, nearest.get(each, hop))
+    found = dict.fromkeys(anchors)
+    for place, reached in enumerate(distances):
         room = most - len(found)
         share = min(room, max(1, room // (len(anchors) - place)))
-        distances = _distances(anchor, neighbours, hops)
-        fresh = sorted(
-            (each for each in distances if each not in found), key=lambda each: (distances[each], each)
-        )
-        near |= distances.keys()
-        for each in fresh[:share]:
-            found[each] = distances[each]
-        for each in found.keys() & distances.keys():
-            found[each] = min(found[each], distances[each])
-    ordered = sorted(found, key=lambda each: (found[each] > 0, found[each], each if found[each] else 0))
-    return tuple(ScopeEntity(number=each, hops=found[each]) for each in ordered), not near <= found.keys()
+        fresh = sorted(reached.keys() - found.keys(), key=lambda each: (reached[each], each))
+        found |= dict.fromkeys(fresh[:share])
+    ordered = [*anchors, *sorted(found.keys() - set(anchors), key=lambda each: (nearest[each], each))]
+    return tuple(ScopeEntity(number=each, hops=nearest[each]) for each in ordered), len(found) < len(nearest)
 
 
 def _distances(anchor: int, neighbours: Mapping[int, Sequence[int]], hops: int) -> dict[int, int]:

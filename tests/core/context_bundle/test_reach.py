@@ -75,6 +75,13 @@ def test_who_is_nearer_to_another_anchor_is_that_near():
     assert {each.number: each.hops for each in found} == {1: 0, 2: 0, 9: 1, 8: 1}
 
 
+def test_its_hops_are_those_to_the_nearest_anchor_though_another_one_had_the_room_for_it():
+    anchors = tuple(range(1, 19))
+    found, capped = expand(anchors, {1: [2, 90, 91], 2: [1], 90: [1], 91: [1]}, 2)
+    assert [(each.number, each.hops) for each in found[18:]] == [(90, 1), (91, 1)]
+    assert not capped
+
+
 def test_nearer_ones_come_first():
     found, capped = expand((1,), {1: [9], 9: [1, 2, 3]}, 2, most=3)
     assert ([(each.number, each.hops) for each in found], capped) == ([(1, 0), (9, 1), (2, 2)], True)

@@ -39,10 +39,10 @@ from tests.core.context_bundle.builders import (
     said,
     uuid,
 )
+from tests.properties import examples
 
 relaxed = settings(
-    max_examples=80,
-    deadline=None,
+    max_examples=examples(80),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
