@@ -120,6 +120,13 @@ VARIABLES = (
     Variable("MEMORYCONSOLE_HTTPS", switch, False, "served behind TLS: secure cookies, HSTS, redirects"),
     Variable("DATABASE_URL", text, None, "PostgreSQL 17+ with pgvector; unset: the embedded server"),
     Variable("MEMORYCONSOLE_POOL_SIZE", whole(1, 200), 8, "database connections per process"),
+    Variable(
+        "MEMORYCONSOLE_PREPARED_STATEMENTS",
+        switch,
+        True,
+        "keep the plans of frequent statements with a connection; `0` behind a pooler that hands out a connection a "
+        "transaction and does not know prepared statements",
+    ),
     Variable("CELERY_BROKER_URL", broker, None, "Redis or Valkey; unset: the embedded broker"),
     Variable(
         "MEMORYCONSOLE_JOBS_INLINE", switch, False, "run background work inside the request (no broker)"

@@ -112,6 +112,8 @@ def _database() -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
+            # Whether `statements.py` may leave plans with a connection: 0 is at once, None is never.
+            "prepare_threshold": 0 if ENVIRONMENT["MEMORYCONSOLE_PREPARED_STATEMENTS"] else None,
             "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 5},
         },
     }

@@ -18,6 +18,7 @@ from memoryconsole import search
 from memoryconsole.models import Store
 from memoryconsole.models.payloads import INGEST_PAYLOAD
 from memoryconsole.refs import numbers_by_kind
+from memoryconsole.statements import all_rows
 from provenance.expand_query.core import Lineage, Message, Node, Payload
 from provenance.expand_query.core.collect import PENDING_SHOWN
 from provenance.expand_query.texts import (
@@ -25,7 +26,6 @@ from provenance.expand_query.texts import (
     HYDRATED,
     PAYLOAD_FACTS,
     Texts,
-    all_rows,
     read_payload_facts,
     select_texts,
 )
@@ -113,10 +113,10 @@ def select(store: Store, session_id: str, numbers: Sequence[int]) -> Nominated |
         """
         SELECT n.id, s.number, s.id FROM mc_session AS n
         LEFT JOIN mc_summary AS s ON s.store_id = n.store_id AND s.session_id = n.id AND s.deleted_at IS NULL
-            AND s.number = ANY(%s::bigint[])
-        WHERE n.store_id = %s AND n.session_id = %s
+            AND s.number = ANY(%(numbers)s::bigint[])
+        WHERE n.store_id = %(store)s AND n.session_id = %(session)s
         """,
-        [list(numbers), store.pk, session_id],
+        {"numbers": list(numbers), "store": store.pk, "session": session_id},
     )
     if not rows:
         return None
@@ -149,11 +149,17 @@ def read_node(
         SELECT CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END, s.record_id IS NULL
         FROM mc_summary_source AS s
         LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
-        LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL AND c.session_id = %s
-        WHERE s.store_id = %s AND s.summary_id = %s AND s.source_index >= %s
-        ORDER BY s.source_index LIMIT %s
+        LEFT JOIN mc_summary AS c ON c.id = s.child_id AND c.deleted_at IS NULL AND c.session_id = %(session)s
+        WHERE s.store_id = %(store)s AND s.summary_id = %(summary)s AND s.source_index >= %(offset)s
+        ORDER BY s.source_index LIMIT %(most)s
         """,
-        [nominated.session, store.pk, key, offset, most],
+        {
+            "session": nominated.session,
+            "store": store.pk,
+            "summary": key,
+            "offset": offset,
+            "most": most,
+        },
     )
     order = [("ep" if is_child else "mem", found) for found, is_child in rows if found is not None]
     # An offset may lie far beyond the last source: places are made up only where one follows.
@@ -183,14 +189,14 @@ def read_payload(store: Store, session: int, ref: str) -> tuple[Payload, str, by
         f"""
         SELECT {PAYLOAD_FACTS}, p.content, p.digest FROM mc_payload AS p
         LEFT JOIN mc_session AS o ON o.id = p.session_id
-        WHERE p.store_id = %s AND p.ref = %s AND (p.session_id = %s OR EXISTS (
+        WHERE p.store_id = %(store)s AND p.ref = %(ref)s AND (p.session_id = %(session)s OR EXISTS (
             SELECT FROM mc_record AS r
             JOIN mc_summary_source AS s ON s.record_id = r.id
             JOIN mc_summary AS n ON n.id = s.summary_id
             WHERE r.payload_id = p.id AND r.session_id = p.session_id AND r.deleted_at IS NULL
-                AND p.kind <> %s AND n.session_id = %s AND n.deleted_at IS NULL))
+                AND p.kind <> %(ingest)s AND n.session_id = %(session)s AND n.deleted_at IS NULL))
         """,  # noqa: S608  (columns of this module)
-        [store.pk, ref, session, INGEST_PAYLOAD, session],
+        {"store": store.pk, "ref": ref, "session": session, "ingest": INGEST_PAYLOAD},
     )
     if not rows:
         return None
@@ -204,11 +210,11 @@ def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
     rows = all_rows(
         """
         SELECT 'mem:' || number FROM mc_record
-        WHERE store_id = %s AND number = ANY(%s::bigint[]) AND deleted_at IS NULL
+        WHERE store_id = %(store)s AND number = ANY(%(mem)s::bigint[]) AND deleted_at IS NULL
         UNION ALL SELECT 'ep:' || number FROM mc_summary
-        WHERE store_id = %s AND number = ANY(%s::bigint[]) AND deleted_at IS NULL
+        WHERE store_id = %(store)s AND number = ANY(%(ep)s::bigint[]) AND deleted_at IS NULL
         """,
-        [store.pk, wanted["mem"], store.pk, wanted["ep"]],
+        {"store": store.pk, "mem": wanted["mem"], "ep": wanted["ep"]},
     )
     return {ref for (ref,) in rows}
 
@@ -220,7 +226,7 @@ def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
 _PLAN: Final = f"""
     WITH RECURSIVE way (step, node, numbers, rows, stack, depths, many, path, spent) AS (
         SELECT 0, NULL::bigint, NULL::bigint[], NULL::boolean, %(roots)s::bigint[],
-               array_fill(0, ARRAY[%(many)s]), %(many)s, '{{}}'::bigint[], 0::bigint
+               array_fill(0, ARRAY[%(many)s::integer]), %(many)s::integer, '{{}}'::bigint[], 0::bigint
         UNION ALL
         SELECT w.step + 1, w.stack[1], seen.numbers, seen.rows,
                CASE WHEN after.spent < %(most)s THEN seen.todo || w.stack[2:]

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, Final
 
 from memoryconsole.models import Store, Trace
+from memoryconsole.statements import all_rows
 from memoryconsole.templatetags.console import BRIEF_CHARS
-from provenance.expand_query.texts import all_rows
 
 Json = Mapping[str, Any]
 

@@ -4,16 +4,15 @@ A part of `lineage.py`, the only reader: it says which, this file reads them, ma
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from django.db import connection
-
 from memoryconsole.models import Store
 from memoryconsole.models.payloads import INGEST_PAYLOAD
+from memoryconsole.statements import all_rows
 from memoryconsole.times import write_stamp
 from provenance.expand_query.core import Message, Node, Page, Payload
 from provenance.expand_query.core.blocks import EXTERNALIZED_PAYLOAD, MESSAGE
@@ -171,8 +170,8 @@ class Texts:
                 "session": self.session,
                 "hydrate": self.hydrate,
                 "ingest": INGEST_PAYLOAD,
-                "ep": _numbers(number for kind, number in batch if kind == "ep"),
-                "mem": _numbers(number for kind, number in batch if kind == "mem"),
+                "ep": [number for kind, number in batch if kind == "ep"],
+                "mem": [number for kind, number in batch if kind == "mem"],
             },
         )
         self.keep(rows)
@@ -207,11 +206,6 @@ class Texts:
         )
 
 
-def _numbers(numbers: Iterable[int]) -> str:
-    """An array as PostgreSQL writes it: a driver takes a millisecond for a thousand numbers."""
-    return f"{{{','.join(map(str, numbers))}}}"
-
-
 class _Asked(Mapping[int, Any]):
     """One kind of a plan's texts, by number."""
 
@@ -244,9 +238,3 @@ class _Messages(_Asked):
 def read_payload_facts(facts: Mapping[str, Any]) -> Payload:
     created_at = write_stamp(datetime.fromisoformat(facts["created_at"]))
     return Payload(**{**facts, "created_at": created_at})
-
-
-def all_rows(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return list(cursor.fetchall())

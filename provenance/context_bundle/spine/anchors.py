@@ -9,9 +9,10 @@ from typing import Final
 
 from memoryconsole.identity import FOLLOWED, MAX_HOPS
 from memoryconsole.models import Store
+from memoryconsole.statements import all_rows
 from provenance.context_bundle.core.reach import expand
 from provenance.context_bundle.core.seen import Entity, ScopeEntity
-from provenance.context_bundle.spine.sql import CERTAIN, VISIBLE, all_rows
+from provenance.context_bundle.spine.sql import CERTAIN, VISIBLE
 from provenance.context_bundle.spine.words import name_text
 
 WALKED: Final = 400

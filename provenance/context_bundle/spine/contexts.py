@@ -14,6 +14,7 @@ import numpy as np
 
 from memoryconsole.models import Store
 from memoryconsole.search import Query
+from memoryconsole.statements import all_rows
 from provenance.context_bundle import core
 from provenance.context_bundle.core.contradiction import read_members_position
 from provenance.context_bundle.core.fusion import rrf
@@ -38,7 +39,6 @@ from provenance.context_bundle.nominating import Admits, Among, Nominated, Nomin
 from provenance.context_bundle.spine.anchors import Anchor, Reach, reach, read_anchors
 from provenance.context_bundle.spine.facts import Facts, FactScope, read_about, read_groups, read_listed
 from provenance.context_bundle.spine.profiles import Profiles
-from provenance.context_bundle.spine.sql import all_rows
 from provenance.context_bundle.spine.testimony import Passages, Testimony, read_backing
 
 WALKED_MODES: Final = ("current", "at")

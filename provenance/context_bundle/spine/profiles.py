@@ -10,10 +10,10 @@ from typing import Final
 from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
 from memoryconsole.search import names
+from memoryconsole.statements import all_rows
 from provenance.context_bundle.core.seen import Entity, Freshness, NearName, ResolveSeen
 from provenance.context_bundle.core.temporal import Current
 from provenance.context_bundle.core.types import ResolveRequest
-from provenance.context_bundle.spine.sql import all_rows
 from provenance.context_bundle.spine.words import name_text
 
 

@@ -1,23 +1,16 @@
 """What the statements of the spine share: conditions, columns, and how rows become values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from provenance.context_bundle.core.temporal import At, History, Overlap, Scope
 
 Keys = NDArray[np.int64]
 """Primary keys."""
-
-
-def all_rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return list(cursor.fetchall())
 
 
 def unpacked(packed: Any) -> Keys:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from memoryconsole.identity import MAX_HOPS, survivors
 from memoryconsole.models import Store
 from memoryconsole.refs import split_name, split_ref
+from memoryconsole.statements import all_rows
 from provenance.context_bundle.core.temporal import Scope, Window
 from provenance.context_bundle.spine.facts import Facts, FactScope
 from provenance.context_bundle.spine.sql import (
@@ -17,7 +18,6 @@ from provenance.context_bundle.spine.sql import (
     MENTIONED,
     PASSAGE,
     SAID,
-    all_rows,
     bounds,
     in_words,
 )

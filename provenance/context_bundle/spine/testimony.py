@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from memoryconsole.models import Store
+from memoryconsole.statements import all_rows
 from provenance.context_bundle.core.seen import Backing, Chunk, Claim, Document, Text
 from provenance.context_bundle.core.temporal import Scope
 from provenance.context_bundle.spine.anchors import Anchor
@@ -18,7 +19,6 @@ from provenance.context_bundle.spine.sql import (
     PASSAGE,
     SAID,
     Keys,
-    all_rows,
     by_anchor,
     in_words,
 )
@@ -75,7 +75,7 @@ _CHUNKS_ADMITTED: Final = f"""
 """  # noqa: S608  (constants)
 
 _CLAIM_COLUMNS: Final = f"""
-    c.number, c.uuid::text, r.uuid::text, c.claim_text, c.source_span, c.char_start, c.char_end, c.spans,
+    c.number, c.uuid::text, r.uuid::text, c.claim_text, c.source_span, c.char_start, c.char_end, c.spans::text,
     {CURRENT_TESTIMONY}, c.is_attributed, c.asserted_at, c.valid_from, c.valid_until, c.valid_precision, c.valid_kind,
     d.number, d.uuid::text, d.source_kind, d.title, d.deleted_at IS NULL, r.number, r.digest
 """

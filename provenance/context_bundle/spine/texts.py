@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from memoryconsole.models import Store
+from memoryconsole.statements import all_rows
 from memoryconsole.traces import NotReplayable, kept_digest
-from provenance.context_bundle.spine.sql import all_rows
 from provenance.context_bundle.spine.words import digest_of_text
 
 # A claim is readable while its passage is; a document's title and an entity's name as long as they are there.
