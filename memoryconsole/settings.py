@@ -103,7 +103,9 @@ def _database() -> dict[str, Any]:
     known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     options = {key: value for key, value in parts.items() if key not in known}
     # A statement that waits for a lock gives up and is answered 503: one locked table must not hold every thread.
-    options["options"] = f"-c lock_timeout={LOCK_TIMEOUT_MS} {options.get('options', '')}".strip()
+    # A plan that stays with a connection (`statements.py`) is one for all values, or it would be made anew for each.
+    preset = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c plan_cache_mode=force_generic_plan"
+    options["options"] = f"{preset} {options.get('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{django: parts.get(ours, "") or "" for ours, django in known.items()},

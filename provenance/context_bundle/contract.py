@@ -1,16 +1,16 @@
-"""Whether an answer is one: the closed models of the core as compiled validators.
+"""Whether an answer is one: the closed model of the core as a compiled validator.
 
-Nothing leaves without passing. What does not is our fault, and the request fails as a whole.
+Nothing leaves without passing; a bundle is two that did (`core.bundle`). What does not is our fault, and the request
+fails as a whole.
 """
 
 from typing import Any
 
 import fastjsonschema
 
-from provenance.context_bundle.core.schema import BUNDLE_SCHEMA, SCHEMA
+from provenance.context_bundle.core.schema import SCHEMA
 
 _envelope = fastjsonschema.compile(SCHEMA)
-_bundle = fastjsonschema.compile(BUNDLE_SCHEMA)
 
 
 class ContractBroken(RuntimeError):
@@ -19,17 +19,8 @@ class ContractBroken(RuntimeError):
 
 def check_envelope(body: Any) -> None:
     """Raises ContractBroken unless the body is a closed envelope."""
-    _check(_envelope, body)
-
-
-def check_bundle(body: Any) -> None:
-    """Raises ContractBroken unless the body is a closed ContextBundle/v2."""
-    _check(_bundle, body)
-
-
-def _check(validate: Any, body: Any) -> None:
     try:
-        validate(body)
+        _envelope(body)
     except fastjsonschema.JsonSchemaValueException as fault:
         # Where, not what: the value may be a stored text.
         raise ContractBroken(f"{fault.name}: {fault.rule}") from None

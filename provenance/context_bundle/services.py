@@ -12,7 +12,7 @@ from memoryconsole.registry import Replayed
 from memoryconsole.snapshot import snapshot
 from memoryconsole.traces import Laps, NotReplayable, Told, kept_digest
 from provenance.context_bundle import continuations, core, outline
-from provenance.context_bundle.contract import check_bundle, check_envelope
+from provenance.context_bundle.contract import check_envelope
 from provenance.context_bundle.core import codec
 from provenance.context_bundle.core.claims import CLAIMS_AND_SOURCES
 from provenance.context_bundle.core.cursor import Position
@@ -94,9 +94,7 @@ def evaluation_instant(at: datetime, believed_at: datetime | None) -> datetime:
 
 def make_bundle(claims_and_sources: Json, facts: Json) -> Json:
     """ContextBundle/v2 of two children. Raises ChildBroken, which fails the request (contract, section H.5)."""
-    bundle = core.bundle(claims_and_sources, facts, check_envelope)
-    check_bundle(bundle)
-    return bundle
+    return core.bundle(claims_and_sources, facts, check_envelope)
 
 
 def resolve_entity(store: Store, ask: ResolveAsk, laps: Laps | None = None) -> Told:

@@ -1,7 +1,7 @@
 """The only reader of expand-query: a session's graph in, frozen values out. Call inside `snapshot()`.
 
 The way down is planned first, without a text: one statement walks the graph as the core will, depth first and in
-stored order, and ends where the budget must be used up. It brings the first thousand texts along. Others follow in the
+stored order, and ends where the budget must be used up. It brings the first 1,500 texts along. Others follow in the
 order in which the core asks for them, 250 at a time, and only as far as it asks.
 
 Statements: one for the session and its selected summaries, one for the plan, and one per 250 further texts. A search
@@ -20,7 +20,9 @@ from memoryconsole.models.payloads import INGEST_PAYLOAD
 from memoryconsole.refs import numbers_by_kind
 from memoryconsole.statements import all_rows
 from provenance.expand_query.core import Lineage, Message, Node, Payload
+from provenance.expand_query.core.blocks import PATH_HOPS
 from provenance.expand_query.core.collect import PENDING_SHOWN
+from provenance.expand_query.core.pages import ASCII_CHARS_PER_TOKEN
 from provenance.expand_query.texts import (
     FIRST_TEXTS,
     HYDRATED,
@@ -38,10 +40,22 @@ VISIT_TOKENS: Final = 17
 most (budget + 64) / 17 nodes are visited below the selected ones, whatever the graph is like.
 """
 
+HOP_TOKENS: Final = 7
+"""What each further hop of a path costs at least: 31 characters of JSON."""
+
+COUNTED_OCTETS: Final = 8192
+"""Characters of longer texts are not counted: they would have to be unpacked for it."""
+
 OCTETS_TO_TOKENS: Final = "10 / 64"
 """No text counts fewer tokens by the estimate: 6.4 bytes of UTF-8 to a token is what a fifth of four-byte characters
 comes to. A counter that finds fewer is told that there is more than was read.
 """
+
+
+def _least_tokens(text: str) -> str:
+    """SQL of what a text counts at least by the estimate: four characters to a token are the most."""
+    return f"""CASE WHEN octet_length({text}) <= {COUNTED_OCTETS} THEN char_length({text}) / {ASCII_CHARS_PER_TOKEN} + 1
+                     ELSE octet_length({text}) * {OCTETS_TO_TOKENS} END"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,15 +255,14 @@ _PLAN: Final = f"""
             SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
                    coalesce(array_agg(child ORDER BY place)
                             FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
-                   coalesce(sum(cost), 0) AS cost
+                   coalesce(sum(cost), 0) AS cost, bool_or(number IS NOT NULL) AS found
             FROM (
                 SELECT place, number, record, child, cost, sum(cost) OVER sofar - cost AS before,
                        row_number() OVER sofar AS nth
                 FROM (
                     SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
                            CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
-                           greatest(1, octet_length(coalesce(p.content, r.content, c.summary))
-                                       * {OCTETS_TO_TOKENS})::int AS cost
+                           greatest(1, {_least_tokens("coalesce(p.content, r.content, c.summary)")})::int AS cost
                     FROM mc_summary_source AS s
                     LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
                     LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
@@ -260,7 +273,9 @@ _PLAN: Final = f"""
                 WINDOW sofar AS (ORDER BY place ROWS UNBOUNDED PRECEDING)) AS summed
             WHERE before < %(most)s - w.spent OR nth <= {PENDING_SHOWN}) AS seen
         CROSS JOIN LATERAL (
-            SELECT w.spent + CASE WHEN w.depths[1] > 0 THEN {VISIT_TOKENS} ELSE 0 END + seen.cost AS spent,
+            SELECT w.spent + seen.cost + CASE WHEN w.depths[1] > 0 THEN {VISIT_TOKENS} ELSE 0 END
+                       + CASE WHEN w.depths[1] > 1 AND seen.found
+                              THEN {HOP_TOKENS} * (least(w.depths[1], {PATH_HOPS}) - 1) ELSE 0 END AS spent,
                    w.many - (w.depths[1] = 0)::int AS many) AS after
         WHERE cardinality(w.stack) > 0
     ), listed AS (

@@ -17,9 +17,9 @@ from memoryconsole.times import write_stamp
 from provenance.expand_query.core import Message, Node, Page, Payload
 from provenance.expand_query.core.blocks import EXTERNALIZED_PAYLOAD, MESSAGE
 
-FIRST_TEXTS: Final = 1000
-"""Nearly what the default budget shows of messages of a line each. A plan ends where its texts must come to the budget,
-so that they are no more than that and the ones that go beyond it.
+FIRST_TEXTS: Final = 1500
+"""What the default budget shows of messages of a line each, and a little more. A plan ends where its texts must come to
+the budget, so that they are no more than that and the ones that go beyond it.
 """
 
 TEXTS_AT_ONCE: Final = 250

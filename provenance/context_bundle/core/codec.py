@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from provenance.context_bundle.core.seen import Text
 from provenance.context_bundle.core.temporal import write_instant
@@ -40,7 +40,7 @@ def write(value: Any) -> Any:
     members: dict[str, Any] = {} if mode is None else {"mode": mode}
     for name, default in named:
         member = getattr(value, name)
-        if member != default:
+        if default is _REQUIRED or member != default:
             members[name] = member if type(member) in _PLAIN else write(member)
     return members
 
@@ -48,13 +48,8 @@ def write(value: Any) -> Any:
 _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
-class _Required:
-    """Equal to nothing: what stands for the default of a field that has none."""
-
-    def __eq__(self, other: object) -> bool:
-        return False
-
-    __hash__ = None  # type: ignore[assignment]
+_REQUIRED: Final = object()
+"""What stands for the default of a field that has none."""
 
 
 @cache
@@ -65,7 +60,7 @@ def _plan(kind: type) -> tuple[str | None, tuple[tuple[str, Any], ...]]:
     if not is_dataclass(kind):
         raise TypeError(f"{kind.__name__} has no JSON")
     named = tuple(
-        (field.name, _Required() if field.default is MISSING else field.default) for field in fields(kind)
+        (field.name, _REQUIRED if field.default is MISSING else field.default) for field in fields(kind)
     )
     mode = getattr(kind, "mode", None)
     return (mode if isinstance(mode, str) and "mode" not in _hints(kind) else None), named

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final, cast
 
 from provenance.context_bundle.core.cursor import (
@@ -25,7 +26,7 @@ from provenance.context_bundle.core.temporal import Scope, believes, selects
 from provenance.context_bundle.core.types import CONTRADICTION_MEMBERS, MembersRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Frame:
     """What a fact is shown in: the scope, the rows read, and who signs cursors."""
 
@@ -34,6 +35,24 @@ class Frame:
     groups: Mapping[str, Group]
     entities: Mapping[int, Entity]
     token: Token
+
+    @cached_property
+    def sides(self) -> Mapping[str, list[tuple[Fact, Json]]]:
+        """The live members of each group in their order, each with what a block says of it: that is made once, though
+        it stands in the blocks of all the others.
+        """
+        read = {
+            name: [self.facts[key] for key in group.members if key in self.facts]
+            for name, group in self.groups.items()
+        }
+        return {
+            name: [
+                (fact, co_member(fact, self.entities))
+                for fact in sorted(members, key=member_order)
+                if live(fact, self)
+            ]
+            for name, members in read.items()
+        }
 
 
 NOBODY: Final[FactKey] = ("observation", -1)
@@ -70,10 +89,8 @@ def block(fact: Fact, frame: Frame) -> Json | None:
     """
     if fact.group is None:
         return None
-    group = frame.groups[fact.group]
-    members = [frame.facts[key] for key in group.members if key in frame.facts]
-    standing = [member for member in members if live(member, frame)]
-    others = sorted((each for each in standing if each.key != fact.key), key=member_order)[:CO_MEMBERS_MAX]
+    group, standing = frame.groups[fact.group], frame.sides[fact.group]
+    others = [side for side in standing if side[0].key != fact.key][:CO_MEMBERS_MAX]
     # The fact is one of its group's live members, unless an audit shows it after its end.
     total = group.total - (len(group.members) - len(standing)) - live(fact, frame)
     if len(others) != min(total, CO_MEMBERS_MAX):
@@ -83,10 +100,10 @@ def block(fact: Fact, frame: Frame) -> Json | None:
     return make(
         "Contradiction",
         group_id=group.group_id,
-        co_members=[co_member(each, frame.entities) for each in others],
+        co_members=[shown for _, shown in others],
         returned=len(others),
         total=total,
-        continuation=_continuation(fact.group, fact, others[-1], frame) if total > len(others) else None,
+        continuation=_continuation(fact.group, fact, others[-1][0], frame) if total > len(others) else None,
     )
 
 
