@@ -14,6 +14,7 @@ from memoryconsole.models import Payload, Record, RecordNode, Summary, SummarySo
 from memoryconsole.search import words as search_words
 from memoryconsole.services.payloads import externalise
 from provenance.expand_query import lineage
+from provenance.expand_query.texts import FIRST_TEXTS, TEXTS_AT_ONCE
 from tests.api.expanding import Graph
 from tests.conftest import make_client, make_store
 from tests.pages.test_ask import words as read_words
@@ -231,9 +232,9 @@ def test_externalising_moves_a_text_out_and_leaves_a_placeholder(graph, settings
     assert f"mem:{number}" not in [row["ref"] for row in found]
 
 
-@pytest.mark.parametrize("count", [1, 150, 450, 1100])
+@pytest.mark.parametrize("count", [1, 150, 450, FIRST_TEXTS + 100])
 @pytest.mark.parametrize("embedder", ["none", "wordllama"])
-def test_statements_are_seven_and_few_for_texts_beyond_a_thousand(
+def test_statements_are_seven_and_few_for_texts_beyond_the_first(
     graph, settings, monkeypatch, embedder, count
 ):
     """In a store above whose size words are counted before they are looked for, and with vectors to compare."""
@@ -254,7 +255,7 @@ def test_statements_are_seven_and_few_for_texts_beyond_a_thousand(
         ends = next(n for n, q in enumerate(captured.captured_queries) if q["sql"] == "COMMIT")
         asked = count + len(leaves) + 1
         assert found["context_truncated"] is False
-        further = math.ceil(max(asked - 1000, 0) / 250)
+        further = math.ceil(max(asked - FIRST_TEXTS, 0) / TEXTS_AT_ONCE)
         assert ends - begins - 1 == chosen + 1 + further <= 6 + math.ceil(asked / 200)
 
 
