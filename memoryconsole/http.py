@@ -12,10 +12,11 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
-from rest_framework import authentication, exceptions, negotiation, parsers
+from rest_framework import authentication, exceptions, negotiation, parsers, renderers
 from rest_framework.request import Request
 
 from memoryconsole import errors
+from memoryconsole.jsons import write
 from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Token
 from memoryconsole.models.records import storable
@@ -61,6 +62,16 @@ class AlwaysJSON(negotiation.DefaultContentNegotiation):
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
         return renderers[0], renderers[0].media_type
+
+
+class QuickJSON(renderers.JSONRenderer):
+    """Answers of plain values, as most are, by the quick writer; others (instants, lazy texts) by the framework's."""
+
+    def render(self, data: Any, *context: Any, **named: Any) -> bytes:
+        try:
+            return b"" if data is None else write(data)
+        except TypeError:
+            return bytes(super().render(data, *context, **named))
 
 
 class StrictJSONParser(parsers.BaseParser):

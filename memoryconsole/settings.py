@@ -179,7 +179,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["memoryconsole.http.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["memoryconsole.http.QuickJSON"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "memoryconsole.http.AlwaysJSON",
     "EXCEPTION_HANDLER": "memoryconsole.http.problem_response",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

@@ -1,7 +1,6 @@
 """How an answer is written down: canonical JSON, digests, the time each stage took. No statement is made here."""
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from memoryconsole.jsons import write
 from memoryconsole.models.traces import MAX_LABELS, Outcome
 
 # Members of an answer that say how the server is, not what the memory holds: outside digests.
@@ -24,9 +24,7 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-
 
 def canonical(value: Any) -> bytes:
     """JSON with sorted members and no spaces: equal values, equal bytes."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    return write(value, ordered=True)
 
 
 def digest_of(body: Mapping[str, Any], *, without: Sequence[str] = ()) -> bytes:
