@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from math import lcm
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -58,13 +59,20 @@ def rrf(channels: Sequence[Sequence[K]], constant: int = RRF_CONSTANT) -> list[F
             place.setdefault(key, rank)
         places.append(place)
     depth = max((len(channel) for channel in channels), default=0)
-    unit = lcm(*range(constant + 1, constant + depth + 1))
+    shares = _shares(constant, depth)
     scores: dict[K, int] = {}
     for place in places:
         for key, rank in place.items():
-            scores[key] = scores.get(key, 0) + unit // (constant + rank)
+            scores[key] = scores.get(key, 0) + shares[rank - 1]
     ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
     return [Fused(key, tuple(place.get(key) for place in places)) for key in ordered]
+
+
+@lru_cache(maxsize=64)
+def _shares(constant: int, depth: int) -> list[int]:
+    """1 / (constant + rank) of each rank from 1 to ``depth``, as whole parts of one unit: their sums are exact."""
+    unit = lcm(*range(constant + 1, constant + depth + 1))
+    return [unit // (constant + rank) for rank in range(1, depth + 1)]
 
 
 def ranking(channels: Sequence[Sequence[str]]) -> list[Json]:

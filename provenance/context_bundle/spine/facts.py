@@ -78,19 +78,10 @@ def read_about(store: Store, scope: FactScope, entities: Collection[int]) -> Abo
 
 
 _ROWS: Final = f"""
-    WITH RECURSIVE picked AS MATERIALIZED (
-        SELECT f.*, {HELD} AS held FROM mc_fact AS f WHERE f.store_id = %(store)s AND f.id = ANY(%(keys)s)),
-    hit (entity_id) AS (
-        SELECT subject_id FROM picked UNION SELECT object_id FROM picked WHERE object_id IS NOT NULL),
-    {FOLLOWED}
     SELECT f.id, f.number, f.uuid::text, f.kind, f.predicate, f.statement, f.valid_from, f.valid_until,
-           f.valid_precision, f.ingested_at, f.invalidated_at, f.support, g.uuid::text, f.held,
-           b.visible, b.supports, b.contradicts,
-           s.number, s.uuid::text, s.name, s.id IN (SELECT id FROM current_entity),
-           o.number, o.uuid::text, o.name, o.id IN (SELECT id FROM current_entity), f.object_id IS NULL
-    FROM picked AS f
-    LEFT JOIN survivor AS sv ON sv.start_id = f.subject_id LEFT JOIN mc_entity AS s ON s.id = sv.id
-    LEFT JOIN survivor AS ov ON ov.start_id = f.object_id LEFT JOIN mc_entity AS o ON o.id = ov.id
+           f.valid_precision, f.ingested_at, f.invalidated_at, f.support, g.uuid::text, {HELD},
+           b.visible, b.supports, b.contradicts, f.subject_id, f.object_id
+    FROM mc_fact AS f
     LEFT JOIN mc_contradiction_member AS m ON m.fact_id = f.id AND m.left_at IS NULL
     LEFT JOIN mc_contradiction_group AS g ON g.id = m.group_id AND g.resolved_at IS NULL
     CROSS JOIN LATERAL (
@@ -103,6 +94,15 @@ _ROWS: Final = f"""
         JOIN mc_record AS r ON r.id = c.record_id AND r.deleted_at IS NULL
         JOIN mc_document AS d ON d.id = c.document_id
         WHERE x.fact_id = f.id) AS b
+    WHERE f.store_id = %(store)s AND f.id = ANY(%(keys)s::bigint[])
+"""  # noqa: S608  (constants)
+
+# What the ends of facts are read as. Read apart from the facts: many of them share one.
+_ENDS: Final = f"""
+    WITH RECURSIVE hit (entity_id) AS (SELECT unnest(%(ends)s::bigint[])),
+    {FOLLOWED}
+    SELECT v.start_id, e.number, e.uuid::text, e.name, e.id IN (SELECT id FROM current_entity)
+    FROM survivor AS v JOIN mc_entity AS e ON e.id = v.id
 """  # noqa: S608  (constants)
 
 
@@ -118,23 +118,46 @@ class Read:
     admitted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """What an end of a fact is read as, and whether that is a current entity."""
+
+    entity: Entity
+    current: bool
+
+
 @dataclass(slots=True)
 class Facts:
-    """The facts that were read for an answer, each once. Primary keys in, rows out."""
+    """The facts that were read for an answer, each once. Primary keys in, rows out.
+
+    `ends`: what an entity that a fact names is read as, by its primary key; None: it leads nowhere.
+    """
 
     store: Store
     scope: FactScope
     read: dict[int, Read] = field(default_factory=dict)
-    met: dict[int, Entity] = field(default_factory=dict)
+    ends: dict[int, End | None] = field(default_factory=dict)
 
     def fetch(self, keys: Iterable[int]) -> None:
-        """Read those of the facts that were not read yet (one statement, none when there are none)."""
+        """Read those of the facts that were not read yet, and their ends (at most a statement each)."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self.read]
         if not wanted:
             return
-        values = self.scope.values | {"store": self.store.pk, "keys": wanted}
-        for row in all_rows(_ROWS, values):
+        rows = all_rows(_ROWS, self.scope.values | {"store": self.store.pk, "keys": wanted})
+        self._fetch_ends(end for row in rows for end in row[-2:] if end is not None)
+        for row in rows:
             self.read[row[0]] = self._fact(row)
+
+    def _fetch_ends(self, entities: Iterable[int]) -> None:
+        wanted = [each for each in dict.fromkeys(entities) if each not in self.ends]
+        if not wanted:
+            return
+        self.ends |= dict.fromkeys(wanted)
+        for start, number, entity_id, name, current in all_rows(
+            _ENDS, {"store": self.store.pk, "ends": wanted}
+        ):
+            entity = Entity(number=number, entity_id=entity_id, name=name_text(entity_id, name))
+            self.ends[start] = End(entity, current)
 
     def admits(self, keys: Collection[int]) -> set[int]:
         """Those that may be shown (contract, section G.2)."""
@@ -152,30 +175,25 @@ class Facts:
     @property
     def entities(self) -> dict[int, Entity]:
         """The current entities among the ends, by number."""
-        return self.met
-
-    def _entity(self, number: int, entity_id: str, name: str) -> Entity:
-        """Made once: many facts share an end."""
-        if number not in self.met:
-            self.met[number] = Entity(number=number, entity_id=entity_id, name=name_text(entity_id, name))
-        return self.met[number]
+        return {
+            end.entity.number: end.entity for end in self.ends.values() if end is not None and end.current
+        }
 
     def _fact(self, row: tuple[Any, ...]) -> Read:
         (_pk, number, fact_id, kind, said, statement, valid_from, valid_until, precision, ingested_at, invalidated_at,
-         support, group, held, visible, supports, contradicts, *places) = row  # fmt: skip
-        s_number, s_id, s_name, s_current, o_number, o_id, o_name, o_current, is_alone = places
-        ends = [self._entity(s_number, s_id, s_name)] if s_current else []
-        if o_current:
-            ends.append(self._entity(o_number, o_id, o_name))
+         support, group, held, visible, supports, contradicts, *named) = row  # fmt: skip
+        subject, other = (None if end is None else self.ends[end] for end in named)
+        ends = tuple(end.entity for end in (subject, other) if end is not None and end.current)
+        is_alone = named[1] is None
         fact = None
-        if visible and s_number is not None and (is_alone or o_number is not None):
+        if visible and subject is not None and (is_alone or other is not None):
             fact = Fact(
                 number=number,
                 fact_id=fact_id,
                 kind=kind,
-                subject=s_number,
+                subject=subject.entity.number,
                 predicate=said,
-                object=o_number,
+                object=None if other is None else other.entity.number,
                 statement=None if kind == "relation" else text_of(f"observation:{fact_id}", statement),
                 window=Window(valid_from=valid_from, valid_until=valid_until, precision=precision),
                 ingested_at=ingested_at,
@@ -187,7 +205,7 @@ class Facts:
             )
         asked = self.scope.predicate is None or said == self.scope.predicate
         admitted = fact is not None and held and asked and len(ends) == 2 - is_alone
-        return Read((kind, number), fact, tuple(ends), admitted)
+        return Read((kind, number), fact, ends, admitted)
 
 
 # Live members in order, and how many there are (contract, section E). A group crosses kinds and predicates.
@@ -244,7 +262,7 @@ def read_listed(facts: Facts, group: str, after: MembersAfter | None) -> Keys:
 
 
 def read_groups(facts: Facts, groups: Iterable[str]) -> tuple[Group, ...]:
-    """The groups with their first live members, whose rows are then among the facts (at most two statements)."""
+    """The groups with their first live members, whose rows are then among the facts (at most three statements)."""
     wanted = sorted(set(groups))
     if not wanted:
         return ()
