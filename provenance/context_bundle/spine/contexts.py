@@ -2,7 +2,7 @@
 
 Statements of a question about entities: one for the anchors, one a hop of the walk, one for what it found. Facts take
 one for those in scope, the search's, two for the rows and their ends, up to three where there are groups, and one for
-the evidence. Testimony takes two for what the anchors are mentioned in, the search's twice, one for the claims and two
+the evidence. Testimony takes one for what the anchors are mentioned in, the search's twice, one for the claims and two
 for the passages.
 """
 

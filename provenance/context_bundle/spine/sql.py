@@ -1,6 +1,5 @@
 """What the statements of the spine share: conditions, columns, and how rows become values."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -106,8 +105,3 @@ def bounds(scope: Scope) -> tuple[datetime, datetime | None]:
             return scope.evaluated_at, None
         case _:
             return scope.evaluated_at, scope.evaluated_at
-
-
-def by_anchor(rows: Sequence[tuple[Any, ...]]) -> dict[int, Keys]:
-    """(anchor, packed keys) rows as keys by anchor, each key once, ascending."""
-    return {anchor: np.unique(unpacked(packed)) for anchor, packed in rows}

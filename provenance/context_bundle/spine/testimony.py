@@ -1,7 +1,7 @@
 """What sources say, as rows: claims with their documents, current passages, and the claims that back a fact."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,25 +19,15 @@ from provenance.context_bundle.spine.sql import (
     PASSAGE,
     SAID,
     Keys,
-    by_anchor,
     in_words,
+    unpacked,
 )
 from provenance.context_bundle.spine.words import stored_text, text_of
 
-_KIN: Final = """
-    kin (anchor, member) AS (SELECT * FROM unnest(%(anchors)s::bigint[], %(members)s::bigint[]))
-"""
-
-
-def _kin(anchors: Sequence[Anchor]) -> dict[str, list[int]]:
-    pairs = [(anchor.entity.number, member) for anchor in anchors for member in anchor.members]
-    return {"anchors": [number for number, _ in pairs], "members": [member for _, member in pairs]}
-
-
 # A claim is tied to whom its passage mentions in its words, or as a whole; so it is to whom a passage mentions in
-# which it was found again.
-_CLAIMS_ABOUT: Final = f"""
-    WITH {_KIN},
+# which it was found again. A passage is tied to whomever it mentions.
+_ABOUT: Final = f"""
+    WITH kin (anchor, member) AS (SELECT * FROM unnest(%(anchors)s::bigint[], %(members)s::bigint[])),
     m AS MATERIALIZED (
         SELECT DISTINCT k.anchor, n.record_id, n.since, n.until
         FROM kin AS k JOIN ({MENTIONED}) AS n ON n.entity_id = k.member WHERE n.record_id IS NOT NULL),
@@ -46,21 +36,15 @@ _CLAIMS_ABOUT: Final = f"""
         UNION
         SELECT m.anchor, o.claim_id FROM m JOIN mc_claim_occurrence AS o ON o.record_id = m.record_id
         WHERE {in_words("o.spans")})
-    SELECT t.anchor, string_agg(int8send(c.id), ''::bytea)
+    SELECT 'claims', t.anchor, string_agg(int8send(c.id), ''::bytea)
     FROM tied AS t, {SAID}
     WHERE c.id = t.id AND c.ingested_at <= %(believed_at)s AND (%(superseded)s OR {CURRENT_TESTIMONY})
     GROUP BY t.anchor
-"""  # noqa: S608  (constants)
-
-_CHUNKS_ABOUT: Final = f"""
-    WITH {_KIN},
-    mentioned AS MATERIALIZED (
-        SELECT DISTINCT k.anchor, n.record_id FROM kin AS k JOIN mc_mention AS n ON n.entity_id = k.member
-        WHERE n.record_id IS NOT NULL)
-    SELECT m.anchor, string_agg(int8send(r.id), ''::bytea)
-    FROM mentioned AS m, {PASSAGE}
-    WHERE r.id = m.record_id AND r.believed_at <= %(believed_at)s AND {CURRENT_PASSAGE}
-    GROUP BY m.anchor
+    UNION ALL
+    SELECT 'chunks', mentioned.anchor, string_agg(int8send(r.id), ''::bytea)
+    FROM (SELECT DISTINCT anchor, record_id FROM m) AS mentioned, {PASSAGE}
+    WHERE r.id = mentioned.record_id AND r.believed_at <= %(believed_at)s AND {CURRENT_PASSAGE}
+    GROUP BY mentioned.anchor
 """  # noqa: S608  (constants)
 
 _CLAIMS_ADMITTED: Final = f"""
@@ -137,7 +121,7 @@ class Testimony:
     documents: dict[int, Document] = field(default_factory=dict)
     claims: dict[int, Claim] = field(default_factory=dict)
     chunks: dict[int, Chunk] = field(default_factory=dict)
-    touched: dict[str, Mapping[int, Keys]] = field(default_factory=dict)
+    touched: dict[str, dict[int, Keys]] = field(default_factory=dict)
     passages: Passages = field(default_factory=Passages)
     columns: dict[int, tuple[int, Sequence[Any], tuple[int, ...]]] = field(default_factory=dict)
     titled: dict[int, Document] = field(default_factory=dict)
@@ -151,12 +135,13 @@ class Testimony:
         }
 
     def about(self, anchors: Sequence[Anchor]) -> None:
-        """Find out which claims and passages each anchor is mentioned in (two statements)."""
-        values = self._values | _kin(anchors)
-        self.touched = {
-            "claims": by_anchor(all_rows(_CLAIMS_ABOUT, values)),
-            "chunks": by_anchor(all_rows(_CHUNKS_ABOUT, values)),
-        }
+        """Find out which claims and passages each anchor is mentioned in (one statement)."""
+        pairs = [(anchor.entity.number, member) for anchor in anchors for member in anchor.members]
+        values = {"anchors": [number for number, _ in pairs], "members": [member for _, member in pairs]}
+        touched: dict[str, dict[int, Keys]] = {"claims": {}, "chunks": {}}
+        for part, anchor, keys in all_rows(_ABOUT, self._values | values):
+            touched[part][anchor] = np.unique(unpacked(keys))
+        self.touched = touched
 
     def admits_claims(self, keys: Collection[int]) -> set[int]:
         rows = all_rows(_CLAIMS_ADMITTED, self._values | {"keys": list(keys)})
