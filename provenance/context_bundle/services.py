@@ -23,7 +23,7 @@ from provenance.context_bundle.core.truncation import TIME_BUDGET, truncation
 from provenance.context_bundle.core.types import ClaimsRequest, FactsRequest, MembersRequest, ResolveRequest
 from provenance.context_bundle.nominating import Nominator, Search
 from provenance.context_bundle.spine import contexts, profiles, texts
-from provenance.context_bundle.spine.contexts import Reading
+from provenance.context_bundle.spine.contexts import Held, Reading
 from provenance.context_bundle.spine.deadline import deadline, in_time
 
 Json = dict[str, Any]
@@ -152,9 +152,9 @@ def _held(store: Store, ask: HeldAsk, query: search.Query, laps: Laps) -> Told:
     with snapshot() as at, deadline():
         reading = _reading(store, at, query)
         request = _facts_request(reading, ask)
-        seen = None if request is None else in_time(_read_held, reading, request)
+        held = None if request is None else in_time(_read_held, reading, request)
     laps.lap("read")
-    child = _facts_child(reading, ask, request, seen)
+    child = _facts_child(reading, ask, request, held)
     check_envelope(child.body)
     laps.lap("decide")
     return _told(reading, {"facts": child}, child.body)
@@ -169,10 +169,10 @@ def combined_context(store: Store, ask: CombinedAsk, laps: Laps | None = None) -
         reading = _reading(store, at, query)
         claims_seen = in_time(contexts.read_claims, reading, ask.claims.request)
         laps.lap("claims")
-        facts_seen = in_time(contexts.read_facts, reading, ask.facts.request)
+        held = in_time(contexts.read_facts, reading, ask.facts.request)
     laps.lap("facts")
     claims = _claims_child(reading, ask.claims, ask.claims.request, claims_seen)
-    facts = _facts_child(reading, ask.facts, ask.facts.request, facts_seen)
+    facts = _facts_child(reading, ask.facts, ask.facts.request, held)
     body = make_bundle(claims.body, facts.body)
     laps.lap("decide")
     return _told(reading, {"claims": claims, "facts": facts}, body)
@@ -222,28 +222,27 @@ def _claims_answered(store: Store, request: ClaimsRequest, seen: ClaimsSeen) -> 
     return Child(body=body, seen=seen, told=outline.of_claims(request, seen, decided, body))
 
 
-def _facts_child(
-    reading: Reading, ask: HeldAsk, request: HeldRequest | None, seen: FactsSeen | None
-) -> Child:
+def _facts_child(reading: Reading, ask: HeldAsk, request: HeldRequest | None, held: Held | None) -> Child:
     if request is None:
         return _refused("fact", ask.request.time.scope(reading.evaluated_at), reading.freshness)
-    if seen is None:
+    if held is None:
         return _facts_spent(request, reading.freshness)
-    return _facts_answered(reading.store, request, seen)
+    return _facts_answered(reading.store, request, held)
 
 
-def _read_held(reading: Reading, request: HeldRequest) -> FactsSeen:
+def _read_held(reading: Reading, request: HeldRequest) -> Held:
     if isinstance(request, MembersRequest):
         return contexts.read_members(reading, request)
     return contexts.read_facts(reading, request)
 
 
-def _facts_answered(store: Store, request: HeldRequest, seen: FactsSeen) -> Child:
+def _facts_answered(store: Store, request: HeldRequest, held: Held) -> Child:
+    seen = held.seen
     if isinstance(request, MembersRequest):
-        decided = core.decide_members(request, seen)
+        decided = held.decided or core.decide_members(request, seen)
         body = core.contradiction_members(request, seen, _token(store), decided)
     else:
-        decided = core.decide_facts(request, seen)
+        decided = held.decided or core.decide_facts(request, seen)
         body = core.facts_context(request, seen, _token(store), decided)
     return Child(body=body, seen=seen, told=outline.of_facts(request.k, seen, decided, body))
 
@@ -381,7 +380,7 @@ def _facts_again(store: Store, ask: HeldAsk, kept: _Kept) -> Child:
     request = replace(ask.request, continuation=_kept_position(store, ask.continuation))
     if spent:
         return _facts_spent(request, spent)
-    return _facts_answered(store, request, _seen(FactsSeen, kept))
+    return _facts_answered(store, request, Held(_seen(FactsSeen, kept)))
 
 
 def _kept_position(store: Store, continuation: str) -> Position | None:

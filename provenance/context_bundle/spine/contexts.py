@@ -151,13 +151,23 @@ def _channel(nominated: Nominated, numbers: dict[int, int]) -> Channel:
     return Channel(name=nominated.name, numbers=keys, exhausted=nominated.exhausted)
 
 
-def read_facts(reading: Reading, request: FactsRequest) -> FactsSeen:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an envelope of facts is made of, and what the core decided on the way: what is read beside the facts that
+    are shown changes none of it. None: nothing was to be decided.
+    """
+
+    seen: FactsSeen
+    decided: core.FactsDecided | None = None
+
+
+def read_facts(reading: Reading, request: FactsRequest) -> Held:
     """What `facts_context` is made of (contract, section C.3)."""
     later = request.continuation
     scope = later.scope if later else request.time.scope(reading.evaluated_at)
     anchors = reading.anchors(request.entity_ids)
     if anchors is None:
-        return FactsSeen(scope=scope, freshness=reading.freshness, anchors_known=False)
+        return Held(FactsSeen(scope=scope, freshness=reading.freshness, anchors_known=False))
     facts = Facts(reading.store, FactScope(scope, request.predicate, later=later is not None))
     around = Reach((), (), frozenset())
     if request.entity_ids is not None:
@@ -175,12 +185,13 @@ def read_facts(reading: Reading, request: FactsRequest) -> FactsSeen:
         facts=facts.rows,
         entities=_entities(facts, around),
     )
-    shown = core.decide_facts(request, seen).confirmed[: request.k]
-    return _with_details(reading, facts, around, seen, shown, request.evidence_per_fact)
+    decided = core.decide_facts(request, seen)
+    shown = decided.confirmed[: request.k]
+    return Held(_with_details(reading, facts, around, seen, shown, request.evidence_per_fact), decided)
 
 
-def read_members(reading: Reading, request: MembersRequest) -> FactsSeen:
-    """What `contradiction_members` is made of (contract, section E): five statements where nobody listed is refused."""
+def read_members(reading: Reading, request: MembersRequest) -> Held:
+    """What `contradiction_members` is made of (contract, section E): six statements where nobody listed is refused."""
     later = request.continuation
     scope = later.scope if later else request.time.scope(reading.evaluated_at)
     facts = Facts(reading.store, FactScope(scope, later=later is not None))
@@ -199,8 +210,9 @@ def read_members(reading: Reading, request: MembersRequest) -> FactsSeen:
         facts=facts.rows,
         entities=_entities(facts, around),
     )
-    shown = core.decide_members(request, seen).confirmed[: request.k]
-    return _with_details(reading, facts, around, seen, shown, request.evidence_per_fact)
+    decided = core.decide_members(request, seen)
+    shown = decided.confirmed[: request.k]
+    return Held(_with_details(reading, facts, around, seen, shown, request.evidence_per_fact), decided)
 
 
 def _with_details(
