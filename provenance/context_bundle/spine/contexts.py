@@ -113,9 +113,7 @@ def read_claims(reading: Reading, request: ClaimsRequest) -> ClaimsSeen:
     seen = _claims_seen(reading, testimony, claims, chunks)
     decided = core.decide_claims(request, seen)
     testimony.complete_claims(group.representative.number for group in decided.testimony[: request.k])
-    shown = {chunk.number for chunk in decided.passages[: request.k]}
-    whole = [pk for pk, chunk in testimony.chunks.items() if chunk.number in shown]
-    testimony.fetch_chunks(whole, whole)
+    testimony.complete_chunks({chunk.number for chunk in decided.passages[: request.k]})
     return _claims_seen(reading, testimony, claims, chunks)
 
 

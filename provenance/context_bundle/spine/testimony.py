@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -71,8 +71,7 @@ _CLAIM_ROWS: Final = f"""
 # A record of a conversation is its own representation, and its document is its session, or its source outside of any.
 _CHUNK_ROWS: Final = rf"""
     SELECT r.id, r.number, r.uuid::text, coalesce(v.uuid, w.uuid)::text, coalesce(v.representation_uuid, r.uuid)::text,
-           r.id = ANY(%(whole)s), CASE WHEN r.id = ANY(%(whole)s) THEN r.content END, r.digest,
-           coalesce(p.char_start, 0), p.context_prefix, p.section_role, v.source_modified_at, v.published_at,
+           r.digest, coalesce(p.char_start, 0), p.context_prefix, p.section_role, v.source_modified_at, v.published_at,
            h.number, h.uuid::text, h.source_kind, h.title, {CURRENT_PASSAGE} AND h.deleted_at IS NULL
     FROM {PASSAGE}
     LEFT JOIN LATERAL (
@@ -90,6 +89,8 @@ _CHUNK_ROWS: Final = rf"""
         AND w.deleted_at IS NULL
     WHERE r.store_id = %(store)s AND r.id = ANY(%(keys)s)
 """  # noqa: S608  (constants)
+
+_CHUNK_TEXTS: Final = "SELECT id, content FROM mc_record WHERE store_id = %(store)s AND id = ANY(%(keys)s)"
 
 
 @dataclass(slots=True)
@@ -173,24 +174,32 @@ class Testimony:
             self.claims[pk] = claim_row(columns, touches)
             self.passages.add_claim(columns)
 
-    def fetch_chunks(self, keys: Iterable[int], whole: Iterable[int] = ()) -> None:
-        """Read these passages and their documents (one statement, none when there are none).
-
-        Only those in `whole` with their text: a passage that is not shown is known by its digest, and as of no length.
+    def fetch_chunks(self, keys: Iterable[int]) -> None:
+        """Read these passages and their documents (one statement, none when there are none), for now without their
+        texts: `complete_chunks` has them. Until then a passage is of no length.
         """
         wanted = list(dict.fromkeys(keys))
         if not wanted:
             return
         touches = self._touches("chunks", wanted)
-        values = {"store": self.store.pk, "keys": wanted, "whole": list(whole)}
-        for pk, *columns in all_rows(_CHUNK_ROWS, values):
+        for pk, *columns in all_rows(_CHUNK_ROWS, {"store": self.store.pk, "keys": wanted}):
             read = _chunk_row(columns, touches.get(pk, ()))
             if read is not None:
                 chunk, document = read
                 self.chunks[pk] = chunk
                 self.passages.of_chunks[chunk.chunk_id] = chunk.number
-                self.passages.digests[chunk.number] = bytes(columns[6])
+                self.passages.digests[chunk.number] = columns[4]
                 self.documents[document.number] = document
+
+    def complete_chunks(self, numbers: Collection[int]) -> None:
+        """Give the passages that are shown their texts (one statement, none when there are none)."""
+        keys = [pk for pk, chunk in self.chunks.items() if chunk.number in numbers]
+        if not keys:
+            return
+        for pk, text in all_rows(_CHUNK_TEXTS, {"store": self.store.pk, "keys": keys}):
+            chunk = self.chunks[pk]
+            whole = stored_text(f"mem:{chunk.number}", text, self.passages.digests[chunk.number])
+            self.chunks[pk] = replace(chunk, chunk_text=whole, char_end=chunk.char_start + len(text))
 
     def _touches(self, part: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """The anchors that each of these touches."""
@@ -243,22 +252,19 @@ def document_of_claim(columns: Sequence[Any], known: dict[int, Document]) -> tup
 
 def _chunk_row(columns: Sequence[Any], touches: tuple[int, ...]) -> tuple[Chunk, Document] | None:
     """A passage and its document; None for one that is not current, or of no live document."""
-    (number, chunk_id, version_id, representation_id, is_whole, content, digest, start, prefix, role, modified_at,
-     published_at, document, doc_id, source_kind, title, is_current) = columns  # fmt: skip
+    (number, chunk_id, version_id, representation_id, _digest, start, prefix, role, modified_at, published_at, document,
+     doc_id, source_kind, title, is_current) = columns  # fmt: skip
     if not is_current or version_id is None:
         return None
-    text = content if is_whole else ""
     chunk = Chunk(
         number=number,
         chunk_id=chunk_id,
         document=document,
         version_id=version_id,
         representation_id=representation_id,
-        chunk_text=stored_text(f"mem:{number}", text, bytes(digest))
-        if is_whole
-        else Text(ref="", digest="", text=""),
+        chunk_text=UNREAD,
         char_start=start,
-        char_end=start + len(text),
+        char_end=start,
         context_prefix=text_of(f"prefix:{number}", prefix) if prefix else None,
         section_role=role,
         source_modified_at=modified_at,
