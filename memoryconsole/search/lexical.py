@@ -48,6 +48,9 @@ _PRODUCER, _DATE = "by\x1f", "on\x1f"
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
            "november", "december")  # fmt: skip
 
+# Where an entry is, seen from a session.
+OUTSIDE, RECORDS, SUMMARIES = 0, 1, 2
+
 _ITEM = struct.Struct("<IB")
 _FORWARD = np.dtype([("term", "<u4"), ("count", "u1")])
 FORWARD_BYTES = _FORWARD.itemsize
@@ -110,6 +113,7 @@ class Found:
 
     `sizes`: items of each entry's forward list. `forward`: those lists, one after another, in the same order.
     `rows`, `numbers`: the rows' primary keys (0: a row of another kind) and public numbers, where they were asked for.
+    `inside`: OUTSIDE the session that was asked for, or one of its RECORDS or SUMMARIES.
     """
 
     ids: Ints
@@ -119,6 +123,7 @@ class Found:
     forward: bytes
     rows: Ints | None = None
     numbers: Ints | None = None
+    inside: Ints | None = None
 
 
 @dataclass(frozen=True, slots=True)

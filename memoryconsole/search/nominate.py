@@ -5,7 +5,7 @@ context-bundle G). This is the port between the two, so that a test can nominate
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Protocol
 
@@ -22,6 +22,7 @@ from memoryconsole.search.nominate_read import (
     SIMILARITY_SCALE,
     Rows,
     read_near,
+    read_nearest,
     read_nearly_named,
     read_part,
     read_rows,
@@ -43,6 +44,9 @@ _PLACES: dict[NominatedPart, tuple[Part, Kind]] = {
     "facts": (Part.FACT, "fact"),
     "profiles": (Part.PROFILE, "entity"),
 }
+# Without a scope so many of the nearest rows are nominated: several times what is asked for, and no more where a whole
+# store is near.
+NEAREST = 2_000
 # Words that nobody is called by and that are looked for as names misspelled: a question has one or two.
 MAX_NEARLY = 16
 # Three letters are as many trigrams as a word needs to be like another one.
@@ -55,11 +59,13 @@ class Channel:
 
     lexical: what the words are worth (BM25, above 0); up to 0: an entity whose name is nearly a word of the query,
     its similarity less one, in 1/10,000. semantic: the cosine in 1/10,000. Either: UNMATCHED.
+    `cut`: more rows are near enough than were read, and these are the nearest.
     """
 
     name: ChannelName
     ids: Ints
     scores: Ints
+    cut: bool = False
 
     @property
     def matched(self) -> int:
@@ -98,8 +104,8 @@ class SearchNominator:
 
     With `among` a word is as rare as it is among the rows in scope (above `words.MAX_ROWS` of them: in the part).
     Without it a row is nominated that holds a word of the query, or whose cosine is at or above the floor of
-    recall's gate: to every vector there is a nearest, and without a floor every row would be a candidate. Of entities,
-    a name counts too of which a word of the query that nobody is called by is nearly one.
+    recall's gate, the NEAREST of these: to every vector there is a nearest, and without a floor every row would be a
+    candidate. Of entities, a name counts too of which a word of the query that nobody is called by is nearly one.
 
     Statements: the part; the rows that hold words (one more in a part of more than `words.MAX_ROWS` entries, two where
     their rows are longer than `words.MAX_FOUND_BYTES`); the vectors, where they can be compared; the rows that vectors
@@ -120,14 +126,15 @@ class SearchNominator:
         # Of an empty part nothing can be said, not even that its vectors are missing.
         vector, advisory = comparable(ground, query) if ground.total else (None, query.advisory)
         if vector is not None:
-            floor = Gate().floor_cosine if among is None else None
-            entries, cosine, embedded = read_near(store, ground, vector, floor=floor)
-            rows = scope
-            if rows is None:
-                unknown = np.setdiff1d(entries, words.found.ids)
+            if scope is None:
+                near = read_nearest(store, ground, vector, floor=Gate().floor_cosine, most=NEAREST)
+                unknown = np.setdiff1d(near.entries, words.found.ids)
                 rows = _known(words).and_(read_rows(store, kind, unknown))
-            channels.append(_ranked("semantic", *_scored(rows, entries, cosine), scope, among))
-            missing = ground.in_scope - embedded
+            else:
+                near, rows = read_near(store, ground, vector), scope
+            semantic = _ranked("semantic", *_scored(rows, near.entries, near.cosines), scope, among)
+            channels.append(replace(semantic, cut=near.cut))
+            missing = ground.in_scope - near.seen
             advisory = advisories.incomplete(missing) if missing else advisory
         bounded = advisories.bounded() if words.bounded else None
         return Nominations(tuple(channels), words.bounded, advisory or bounded)

@@ -1,7 +1,7 @@
 """The statements of nomination, as `read.py` has those of recall: one part of the index, rows by primary key."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from memoryconsole.search.read import Ground
 from memoryconsole.search.texts import Kind
 from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
 from memoryconsole.search.words import few
+from memoryconsole.statements import one_row
 
 _ROW = np.dtype([("entry", ">i8"), ("row", ">i8"), ("number", ">i8")])
 _COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
@@ -52,6 +53,26 @@ class Rows:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Entries with their cosine distances. `seen`: how many in scope have a vector or were asked for one. `cut`: more
+    were near enough than these.
+    """
+
+    entries: Ints
+    distances: NDArray[np.float64]
+    seen: int
+    cut: bool = False
+
+    @property
+    def cosines(self) -> Ints:
+        """In 1/10,000."""
+        return cosines(self.distances)
+
+    def at(self, places: NDArray[np.int64]) -> "Near":
+        return replace(self, entries=self.entries[places], distances=self.distances[places])
+
+
 def read_part(
     store: Store, part: Part, kind: Kind, among: Collection[int] | None
 ) -> tuple[Ground, Rows | None]:
@@ -70,7 +91,7 @@ def read_part(
                     FROM (SELECT id, {kind}_id AS row, number, store_id, part FROM mc_index_entry
                           WHERE {kind}_id = ANY(%s::bigint[]) OFFSET 0) AS seen
                     WHERE store_id = s.id AND part = {part:d})"""  # noqa: S608
-    total, packed, language, space, name, fingerprint, _ = _one(
+    total, packed, language, space, name, fingerprint, _ = one_row(
         f"""
         SELECT {count}, {rows}, s.language,
                s.active_space_id, p.name, p.fingerprint,
@@ -97,7 +118,7 @@ def read_rows(store: Store, kind: Kind, entries: Ints) -> Rows:
     """The rows of this kind behind entries. One statement, none for no entries."""
     if not len(entries):
         return _rows(None)
-    (packed,) = _one(
+    (packed,) = one_row(
         f"""
         SELECT string_agg(int8send(id) || int8send({kind}_id) || int8send(number), ''::bytea)
         FROM mc_index_entry WHERE store_id = %s AND id = ANY(%s::bigint[]) AND {kind}_id IS NOT NULL
@@ -107,32 +128,45 @@ def read_rows(store: Store, kind: Kind, entries: Ints) -> Rows:
     return _rows(packed)
 
 
-def read_near(store: Store, ground: Ground, query: Whole, *, floor: int | None) -> tuple[Ints, Ints, int]:
-    """(entry ids, cosines in 1/10,000, how many entries in scope have a vector or were asked for one) of the entries in
-    scope with a cosine of at least `floor`; None: of all that have one. One exact scan of the part's vectors.
+def read_near(store: Store, ground: Ground, query: Whole) -> Near:
+    """The entries in scope that have a vector, however far. One exact scan of the scope's."""
+    scope = [] if ground.scope is None else ground.scope.tolist()
+    return _read(store, ground, query, "'infinity'", " AND entry_id = ANY(%s::bigint[])", [scope])
+
+
+def read_nearest(store: Store, ground: Ground, query: Whole, *, floor: int, most: int) -> Near:
+    """The entries of the part with a cosine of at least `floor`, the nearest `most` of them, equal ones in the order of
+    their keys. One exact scan of the part's vectors.
+
+    Where records are looked for, summaries are not in their way; they are counted (`seen`).
     """
-    scope = "" if ground.scope is None else " AND entry_id = ANY(%s::bigint[])"
     # A hundredth of a unit more than the floor: what is read is rounded here, and cut exactly.
-    farthest = "infinity" if floor is None else str(1 - (floor - 0.51) / COSINE_SCALE)
-    seen, packed = _one(
+    farthest = str(1 - (floor - 0.51) / COSINE_SCALE)
+    if ground.part == Part.RECALL:
+        farthest += f""" AND entry_id NOT IN (SELECT id FROM mc_index_entry
+                             WHERE store_id = {store.pk:d} AND part = {Part.RECALL:d} AND record_id IS NULL)"""  # noqa: S608
+    near = _read(store, ground, query, farthest)
+    passed = np.flatnonzero(near.cosines >= floor)
+    if len(passed) > most:
+        passed = passed[np.lexsort((near.entries[passed], near.distances[passed]))]
+    return replace(near, cut=len(passed) > most).at(passed[:most])
+
+
+def _read(
+    store: Store, ground: Ground, query: Whole, farthest: str, scope: str = "", values: Sequence[Any] = ()
+) -> Near:
+    # Put in order here: PostgreSQL would first copy every row that it also counts.
+    seen, packed = one_row(
         f"""
         SELECT count(*), string_agg(int8send(entry_id) || float8send(distance), ''::bytea)
-                   FILTER (WHERE distance <= %s::float8)
+                   FILTER (WHERE distance <= {farthest})
         FROM (SELECT entry_id, embedding <=> %s::halfvec AS distance FROM mc_entry_vector
               WHERE store_id = %s AND space_id = %s AND part = {ground.part:d}{scope}) AS compared
         """,  # noqa: S608
-        [
-            farthest,
-            literal(query),
-            store.pk,
-            ground.space,
-            *([] if ground.scope is None else [ground.scope.tolist()]),
-        ],
+        [literal(query), store.pk, ground.space, *values],
     )
     columns = np.frombuffer(packed or b"", dtype=_COSINE)
-    ids, near = columns["id"].astype(np.int64), cosines(columns["distance"].astype(np.float64))
-    kept: NDArray[np.bool_] = near >= floor if floor is not None else np.ones(len(ids), dtype=np.bool_)
-    return ids[kept], near[kept], seen
+    return Near(columns["id"].astype(np.int64), columns["distance"].astype(np.float64), seen)
 
 
 def read_nearly_named(store: Store, words: Sequence[str]) -> list[tuple[int, int, int]]:
@@ -169,9 +203,3 @@ _NEARLY_NAMED = f"""
 def _rows(packed: bytes | None) -> Rows:
     columns = np.frombuffer(packed or b"", dtype=_ROW)
     return Rows(*(columns[name].astype(np.int64) for name in ("entry", "row", "number")))
-
-
-def _one(statement: str, values: Sequence[Any]) -> Any:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-        return cursor.fetchone()

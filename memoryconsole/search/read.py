@@ -1,11 +1,11 @@
-"""The statements of the read side, in SQL: columns of many entries come as packed bytes, since a row object per
-entry would cost more than all the arithmetic, and putting the statements together anew for every call half of it.
+"""The statements of the read side, in SQL: columns of many entries come as packed bytes, since a row object per entry
+would cost more than all the arithmetic, and putting the statements together anew for every call half of it.
 
 The condition of a read scope alone is made by Django, from the one place that says what a scope is (`scope.py`);
 its values are parameters, as all values are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,17 +18,18 @@ from memoryconsole.models import IndexEntry, Store
 from memoryconsole.models.search import Part
 from memoryconsole.scope import ReadScope
 from memoryconsole.search.fuse import Key, Kind
-from memoryconsole.search.lexical import FORWARD_BYTES, Found, Ints
+from memoryconsole.search.lexical import FORWARD_BYTES, OUTSIDE, RECORDS, SUMMARIES, Found, Ints
 from memoryconsole.search.texts import Kind as RowKind
 from memoryconsole.search.vectors import cosines, literal
+from memoryconsole.statements import all_rows, one_row
 
-_FOUND = np.dtype([("id", ">i8"), ("length", ">i4"), ("bytes", ">i4")])
-_PLACED = np.dtype([("id", ">i8"), ("length", ">i4"), ("bytes", ">i4"), ("row", ">i8"), ("number", ">i8")])
+_FOUND = [("id", ">i8"), ("length", ">i4"), ("bytes", ">i4")]
+_PLACED = [("row", ">i8"), ("number", ">i8")]
+_INSIDE = [("inside", ">i4")]
 _COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
 
-# An entry looked up by its id takes as long as this many read in a row, off the index that holds a session's
-# (measured: 2 us and 0.16 us).
-LOOK_UP_COST = 12
+# A vector looked up by its entry takes as long as this many read in a row (measured: 3 us and 0.5 us).
+LOOK_UP_COST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Ground:
     `total`: entries of the store. `scope`: the ids of those in scope, ascending; None: all are.
     `model`: (name, fingerprint) of the model behind the space. `graph`: summaries of summaries are seen too.
     `part`: what is searched. `kind`: the kind of row whose primary keys are read along with entries that hold words.
+    `session`: the primary key of the session of which they are told to be or not to be.
     """
 
     total: int
@@ -48,6 +50,7 @@ class Ground:
     graph: bool = False
     part: Part = Part.RECALL
     kind: RowKind | None = None
+    session: int | None = None
 
     @property
     def entries(self) -> str:
@@ -97,7 +100,7 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     if values:
         entries = f"mc_index_entry WHERE store_id = s.id AND part = 0 AND {where}"
         seen = f"(SELECT string_agg(int8send(id), ''::bytea) FROM {entries})"  # noqa: S608
-    row = _one(
+    row = one_row(
         f"""
         SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = 0), {seen},
                s.language, s.active_space_id, p.name, p.fingerprint
@@ -116,9 +119,9 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     )
 
 
-def read_session_ground(store: Store, session_id: str) -> tuple[int, Ground] | None:
-    """(a session's primary key, the ground of a search that sees the whole store, summaries of summaries too). One
-    statement. None: the store has no such session.
+def read_session_ground(store: Store, session_id: str) -> Ground | None:
+    """The ground of a search inside a session that sees the whole store, summaries of summaries too. One statement.
+    None: the store has no such session.
     """
     found = _all(
         """
@@ -134,28 +137,7 @@ def read_session_ground(store: Store, session_id: str) -> tuple[int, Ground] | N
         return None
     ((session, total, language, space, name, fingerprint),) = found
     model = None if space is None else (name, fingerprint)
-    return session, Ground(total, None, language, space, model, graph=True)
-
-
-def read_in_session(store: Store, session: int, entries: Ints, *, total: int) -> tuple[Ints, Ints]:
-    """(the records', the summaries') entries of a session: these among the given ones, or all when those are many of
-    the store's `total`. One statement.
-    """
-    few = len(entries) * LOOK_UP_COST < total
-    among = " AND id = ANY(%s::bigint[])" if few else ""
-    records, summaries = _one(
-        f"""
-        SELECT string_agg(int8send(id), ''::bytea) FILTER (WHERE record_id IS NOT NULL),
-               string_agg(int8send(id), ''::bytea) FILTER (WHERE record_id IS NULL)
-        FROM mc_index_entry WHERE store_id = %s AND session_id = %s{among}
-        """,  # noqa: S608
-        [store.pk, session, *([entries.tolist()] if few else [])],
-    )
-    return _ids(records), _ids(summaries)
-
-
-def _ids(packed: Any) -> Ints:
-    return np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
+    return Ground(total, None, language, space, model, graph=True, session=session)
 
 
 def read_found(
@@ -167,12 +149,13 @@ def read_found(
     also: Sequence[int] = (),
     max_bytes: int,
     shortest: bool = False,
+    fits: bool = False,
 ) -> tuple[Found, bool]:
     """(entries, whether these are all): every entry of the store that holds one of the keys, or all keys of one
     of the phrases, until their forward lists come to `max_bytes`. One statement.
 
     `also`: entries that are read whatever they hold. `shortest`: the shortest first (to be asked for when not all fit:
-    sorting costs more than reading).
+    sorting costs more than reading). `fits`: the lists are known to come to less.
 
     The whole store's, not the scope's: a term is as rare as it is in the store, whoever asks.
     """
@@ -183,66 +166,130 @@ def read_found(
         asked.append(("id = ANY(%s::bigint[])", list(also)))
     either = " OR ".join(condition for condition, _ in asked)
     order = "ORDER BY octet_length(forward), id" if shortest else ""
-    head = "int8send(id) || int4send(length) || int4send(octet_length(forward))"
-    place, placed = "", ""
-    if ground.kind:
-        place = f", coalesce({ground.kind}_id, 0) AS row, number"
-        placed = " || int8send(row) || int8send(number)"
-    heads, forward, size = _one(
+    sofar = "0" if fits else f"sum(octet_length(forward)) OVER ({order} ROWS UNBOUNDED PRECEDING)"
+    columns, head, layout = _head(ground)
+    # Fenced by OFFSET: beside the store's condition PostgreSQL would read the store's whole index as well.
+    heads, forward, size = one_row(
         f"""
-        SELECT string_agg({head}{placed}, ''::bytea) FILTER (WHERE sofar <= %s),
+        SELECT string_agg({head}, ''::bytea) FILTER (WHERE sofar <= %s),
                string_agg(forward, ''::bytea) FILTER (WHERE sofar <= %s), max(sofar)
         FROM (
-            SELECT id, length, forward{place},
-                   sum(octet_length(forward)) OVER ({order} ROWS UNBOUNDED PRECEDING) AS sofar
-            FROM mc_index_entry WHERE store_id = %s AND ({either}){ground.entries}) AS found
+            SELECT {columns}, {sofar} AS sofar
+            FROM (SELECT * FROM mc_index_entry WHERE {either} OFFSET 0) AS held
+            WHERE store_id = %s{ground.entries}) AS found
         """,  # noqa: S608
-        [max_bytes, max_bytes, store.pk, *(values for _, values in asked)],
+        [max_bytes, max_bytes, *(values for _, values in asked), store.pk],
     )
-    columns = np.frombuffer(heads or b"", dtype=_PLACED if ground.kind else _FOUND)
-    ids = columns["id"].astype(np.int64)
+    read = np.frombuffer(heads or b"", dtype=layout)
+    ids = read["id"].astype(np.int64)
     found = Found(
         ids=ids,
-        lengths=columns["length"].astype(np.int64),
-        sizes=columns["bytes"].astype(np.int64) // FORWARD_BYTES,
+        lengths=read["length"].astype(np.int64),
+        sizes=read["bytes"].astype(np.int64) // FORWARD_BYTES,
         in_scope=ground.sees(ids),
         forward=bytes(forward or b""),
-        rows=columns["row"].astype(np.int64) if ground.kind else None,
-        numbers=columns["number"].astype(np.int64) if ground.kind else None,
+        rows=read["row"].astype(np.int64) if ground.kind else None,
+        numbers=read["number"].astype(np.int64) if ground.kind else None,
+        inside=read["inside"].astype(np.int64) if ground.session is not None else None,
     )
     return found, (size or 0) <= max_bytes
 
 
-def read_cosines(store: Store, ground: Ground, query: NDArray[np.int16]) -> tuple[Ints, Ints, int]:
+def _head(ground: Ground) -> tuple[str, str, np.dtype[Any]]:
+    """(the columns that are read of each entry; all but the forward list packed, in SQL; the same as columns)."""
+    columns, layout = "id, length, forward", list(_FOUND)
+    head = "int8send(id) || int4send(length) || int4send(octet_length(forward))"
+    if ground.kind:
+        columns += f", coalesce({ground.kind}_id, 0) AS row, number"
+        head += " || int8send(row) || int8send(number)"
+        layout += _PLACED
+    if ground.session is not None:
+        columns += f""", CASE WHEN session_id IS DISTINCT FROM {ground.session:d} THEN {OUTSIDE}
+                              WHEN record_id IS NOT NULL THEN {RECORDS} ELSE {SUMMARIES} END AS inside"""
+        head += " || int4send(inside)"
+        layout += _INSIDE
+    return columns, head, np.dtype(layout)
+
+
+def read_cosines(
+    store: Store, ground: Ground, query: NDArray[np.int16], *, only: Ints | None = None
+) -> tuple[Ints, Ints, int]:
     """(entry ids, cosines in 1/10,000, how many entries in scope the space has) of every entry in scope with a
-    vector of the active space. One statement.
+    vector of the active space. One statement. `only`: of these entries alone, which are looked up where they are few.
 
     An exact scan of the store's vectors: an approximate index over all stores is slower for one store, and wrong.
     """
-    (packed,) = _one(
-        """
-        SELECT string_agg(int8send(entry_id) || float8send(embedding <=> %s::halfvec), ''::bytea)
-        FROM mc_entry_vector WHERE store_id = %s AND space_id = %s AND part = 0
-        """,
-        [literal(query), store.pk, ground.space],
+    compared, values = _cosines(store, ground, query, only)
+    return _read_cosines(one_row(compared, values)[0], ground, only)
+
+
+def read_first(
+    store: Store, ground: Ground, query: NDArray[np.int16], first: Ints, kinds: Collection[int]
+) -> tuple[Ints, Ints, dict[int, Ints]]:
+    """(entry ids, cosines in 1/10,000, the session's entries of these kinds: RECORDS, SUMMARIES) where the cosines are
+    those of the `first` entries. One statement.
+    """
+    compared, values = _cosines(store, ground, query, first)
+    parts, wanted = [f"({compared})"] if len(first) else ["NULL"], values if len(first) else []
+    for which in kinds:
+        parts.append(
+            f"""(SELECT string_agg(int8send(id), ''::bytea) FROM mc_index_entry
+                 WHERE store_id = %s AND session_id = %s AND record_id IS {"NOT" if which == RECORDS else ""} NULL)"""  # noqa: S608
+        )
+        wanted += [store.pk, ground.session]
+    packed, *listed = one_row(f"SELECT {', '.join(parts)}", wanted)
+    ids, near, _ = _read_cosines(packed, ground, first)
+    return (
+        ids,
+        near,
+        {
+            which: np.frombuffer(each or b"", dtype=">i8").astype(np.int64)
+            for which, each in zip(kinds, listed, strict=True)
+        },
     )
+
+
+def _few(ground: Ground, only: Ints | None) -> bool:
+    return only is not None and len(only) * LOOK_UP_COST < ground.total
+
+
+def _cosines(
+    store: Store, ground: Ground, query: NDArray[np.int16], only: Ints | None
+) -> tuple[str, list[Any]]:
+    """The statement that `read_cosines` makes, and its values."""
+    among = " AND entry_id = ANY(%s::bigint[])" if _few(ground, only) else ""
+    statement = f"""
+        SELECT string_agg(int8send(entry_id) || float8send(embedding <=> %s::halfvec), ''::bytea)
+        FROM mc_entry_vector WHERE store_id = %s AND space_id = %s AND part = 0{among}
+    """  # noqa: S608
+    return statement, [
+        literal(query),
+        store.pk,
+        ground.space,
+        *([only.tolist()] if among and only is not None else []),
+    ]
+
+
+def _read_cosines(packed: bytes | None, ground: Ground, only: Ints | None) -> tuple[Ints, Ints, int]:
     columns = np.frombuffer(packed or b"", dtype=_COSINE)
     ids = columns["id"].astype(np.int64)
     distances = columns["distance"].astype(np.float64)
     seen = ground.sees(ids)
     # A text the model finds nothing in is kept as zeros (`vectors.py`), which have no distance to anything.
     points = seen & np.isfinite(distances)
+    if only is not None and not _few(ground, only):
+        points &= np.isin(ids, only)
     return ids[points], cosines(distances[points]), int(seen.sum())
 
 
 def read_places(store: Store, scores: dict[int, int]) -> dict[int, Place]:
     """Where entries' rows are, by entry id. One statement."""
-    rows = _all(
+    rows = all_rows(
         """
         SELECT id, record_id, summary_id, number, instant, digest
-        FROM mc_index_entry WHERE store_id = %s AND id = ANY(%s::bigint[])
+        FROM mc_index_entry WHERE store_id = %(store)s AND id = ANY(%(entries)s::bigint[])
         """,
-        [store.pk, list(scores)],
+        {"store": store.pk, "entries": list(scores)},
     )
     places = {}
     for pk, record, summary, number, instant, digest in rows:
@@ -304,8 +351,3 @@ def _all(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return list(cursor.fetchall())
-
-
-def _one(statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    (row,) = _all(statement, values)
-    return row

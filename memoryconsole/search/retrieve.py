@@ -22,16 +22,7 @@ from memoryconsole.search import advisories
 from memoryconsole.search.analyze import ANALYZER
 from memoryconsole.search.fuse import NO_VECTOR, Gate, Kind, Pool, rank
 from memoryconsole.search.lexical import Ints
-from memoryconsole.search.read import (
-    Ground,
-    Place,
-    entries_in,
-    read_cosines,
-    read_ground,
-    read_in_session,
-    read_places,
-    read_session_ground,
-)
+from memoryconsole.search.read import Ground, Place, entries_in, read_cosines, read_ground, read_places
 from memoryconsole.search.vectors import Whole, quantize
 from memoryconsole.search.words import Words, read_words
 
@@ -146,19 +137,6 @@ class Candidates:
     weighing: Weighing | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InSession:
-    """What was found inside one session, summaries and records apart, each best first.
-
-    `session`: its primary key. `bounded`: as in `Candidates`.
-    """
-
-    session: int
-    summaries: tuple[Candidate, ...] = ()
-    records: tuple[Candidate, ...] = ()
-    bounded: bool = False
-
-
 def prepare(text: str) -> Query:
     """Embed a query, once. Never raises for the embedder: a failure becomes the query's advisory."""
     asked = None
@@ -192,17 +170,17 @@ def candidates(
     if not asked.text.strip():
         return _recent(store, scope, ground, asked, limit=limit)
     words = read_words(store, ground, asked.text, cue_terms)
-    ids, cosine, missing, advisory = _cosines(store, ground, asked)
-    pool = _pool(words, ids, cosine)
+    ids, cosine, missing, advisory = compared(store, ground, asked)
+    pool = pool_of(words, ids, cosine)
     gate = Gate().deepened() if deep else Gate()
     ranking = rank(pool, words.matches.ideal, gate, limit=limit + NEAR_MISSES, near=NEAR_MISSES)
     shown = np.concatenate([ranking.order, ranking.near])
     places = read_places(store, {int(pool.ids[place]): int(ranking.scores[place]) for place in shown})
-    admitted = _candidates(pool, words, ranking.order, places)
+    admitted = as_candidates(pool, words, ranking.order, places)
     return Candidates(
         rows=admitted[:limit],
         behind=admitted[limit : limit + NEAR_MISSES],
-        below=_candidates(pool, words, ranking.near, places)[:NEAR_MISSES],
+        below=as_candidates(pool, words, ranking.near, places)[:NEAR_MISSES],
         totals=Totals(
             stored=ground.total,
             in_scope=ground.in_scope,
@@ -219,44 +197,6 @@ def candidates(
         without_vector=missing,
         weighing=_weighing(ground, words, ranking.full, asked if ids is not None else None),
     )
-
-
-def in_session(store: Store, query: Query, session_id: str, *, limit: int) -> InSession | None:
-    """The summaries and the records of a session that may answer a query, at most `limit` of each, by recall's order.
-
-    None: the store has no such session. Summaries of summaries are among them, found by words alone. A term is as
-    rare as it is in the store. Statements as in `candidates`, and one.
-    """
-    found = read_session_ground(store, session_id)
-    if found is None:
-        return None
-    session, ground = found
-    if not query.text.strip():
-        return InSession(session)
-    words = read_words(store, ground, query.text, ())
-    ids, cosine, _, _ = _cosines(store, ground, query)
-    reached = words.found.ids
-    if ids is not None and cosine is not None:
-        # Below the gate's floor a cosine counts only beside a word.
-        near = (cosine >= Gate().floor_cosine) | np.isin(ids, reached)
-        ids, cosine = ids[near], cosine[near]
-        reached = np.concatenate([reached, ids])
-    chosen = []
-    for inside in reversed(read_in_session(store, session, reached, total=ground.total)):
-        pool = _pool(words.among(inside), *_among(ids, cosine, inside))
-        chosen.append((pool, rank(pool, words.matches.ideal, Gate(), limit=limit, near=0)))
-    scores = {int(p.ids[place]): int(r.scores[place]) for p, r in chosen for place in r.order}
-    places = read_places(store, scores)
-    summaries, records = (_candidates(pool, words, r.order, places)[:limit] for pool, r in chosen)
-    return InSession(session, summaries, records, words.bounded)
-
-
-def _among(ids: Ints | None, cosine: Ints | None, inside: Ints) -> tuple[Ints | None, Ints | None]:
-    """The entries with a cosine that are among these."""
-    if ids is None or cosine is None:
-        return None, None
-    kept = np.isin(ids, inside)
-    return ids[kept], cosine[kept]
 
 
 def _weighing(ground: Ground, words: Words, full: int, compared: Query | None) -> Weighing:
@@ -284,7 +224,7 @@ def _recent(store: Store, scope: ReadScope, ground: Ground, asked: Query, *, lim
     )
 
 
-def _cosines(
+def compared(
     store: Store, ground: Ground, asked: Query
 ) -> tuple[Ints | None, Ints | None, int | None, dict[str, Any] | None]:
     """(entry ids, cosines, rows not embedded, advisory); no vectors where there are none to compare, with the
@@ -309,7 +249,7 @@ def comparable(ground: Ground, asked: Query) -> tuple[Whole | None, dict[str, An
     return quantize(asked.vector), asked.advisory
 
 
-def _pool(words: Words, ids: Ints | None, cosine: Ints | None) -> Pool:
+def pool_of(words: Words, ids: Ints | None, cosine: Ints | None) -> Pool:
     """Everything in scope that either leg reached."""
     rows = np.flatnonzero(words.found.in_scope)
     matched = words.found.ids[rows]
@@ -349,7 +289,7 @@ def _places(ids: Ints, wanted: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     return at, ids[at] != wanted
 
 
-def _candidates(pool: Pool, words: Words, chosen: Ints, places: dict[int, Place]) -> tuple[Candidate, ...]:
+def as_candidates(pool: Pool, words: Words, chosen: Ints, places: dict[int, Place]) -> tuple[Candidate, ...]:
     """The chosen places of the pool as candidates, in the total order."""
     held = words.matches.words(pool.found[chosen])
     rows = []

@@ -38,9 +38,11 @@ class Words:
     cue_df: tuple[int, ...]
     bounded: bool
 
-    def among(self, entries: Ints) -> "Words":
-        """The same, with only these entries in scope."""
-        return replace(self, found=replace(self.found, in_scope=np.isin(self.found.ids, entries)))
+    def of_session(self, which: int) -> "Words":
+        """The same, with only the session's records (RECORDS) or its summaries (SUMMARIES) in scope."""
+        if self.found.inside is None:
+            raise LookupError("the session was not read along with the words")
+        return replace(self, found=replace(self.found, in_scope=self.found.inside == which))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,13 @@ def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]
     salted = salt(store, ground.part)
     cues = [_cue(salted, term, ground.language) for term in cue_terms]
     keys = {term: key(salted, term) for unit in units for term in unit.terms}
-    common = _common(store, ground, keys) if ground.total > MAX_ROWS else {}
+    common, fits = _common(store, ground, keys) if ground.total > MAX_ROWS else ({}, False)
     look = partial(
         read_found, store, ground, phrases=[cue.keys for cue in cues if cue.keys], max_bytes=MAX_FOUND_BYTES
     )
-    found, whole = look(_wanted(keys, common))
+    found, whole = look(_wanted(keys, common), fits=fits and not cues)
     if not whole:
-        common = common or _common(store, ground, keys)
+        common = common or _common(store, ground, keys)[0]
         found, _ = look(_wanted(keys, common), shortest=True)
     voices, cue_df, heard = _cue_scores(store, ground, found, cues)
     return Words(
@@ -101,18 +103,19 @@ def read_words_among(store: Store, ground: Ground, text: str) -> Words:
     )
 
 
-def _common(store: Store, ground: Ground, keys: dict[str, int]) -> dict[str, int]:
-    """The terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
-    and MAX_FOUND_BYTES at most.
+def _common(store: Store, ground: Ground, keys: dict[str, int]) -> tuple[dict[str, int], bool]:
+    """(the terms that find no rows, with their frequencies: the commonest, until the others find MAX_ROWS
+    and MAX_FOUND_BYTES at most; whether the others do).
 
-    The rarest term that occurs is always looked for.
+    The rarest term that occurs is always looked for, whatever it finds.
     """
     frequencies = read_frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
     ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
     rows = accumulate(entries for entries, _, _ in ordered)
     sizes = accumulate(size for _, size, _ in ordered)
-    return {term: entries for (entries, _, term), row, size in list(zip(ordered, rows, sizes, strict=True))[1:]
-            if row > MAX_ROWS or size > MAX_FOUND_BYTES}  # fmt: skip
+    over = [row > MAX_ROWS or size > MAX_FOUND_BYTES for row, size in zip(rows, sizes, strict=True)]
+    common = {term: entries for (entries, _, term), cut in list(zip(ordered, over, strict=True))[1:] if cut}
+    return common, not any(over[:1])
 
 
 def _wanted(keys: dict[str, int], common: dict[str, int]) -> list[int]:

@@ -52,8 +52,8 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Nominated:
-    """What one channel nominates: primary keys, best first. `exhausted`: it had more than were asked for. `advisory`:
-    what was degraded about the search, '' for nothing.
+    """What one channel nominates: primary keys, best first. `exhausted`: it had more than were asked for, or
+    than were read. `advisory`: what was degraded about the search, '' for nothing.
     """
 
     name: str
@@ -103,9 +103,15 @@ class Search:
         chosen = admitted(orders, wanted.depth, admits)
         # Words too common to be found by leave rows out only where rows must match.
         unfound = found.bounded and among is None
+        cut = {channel.name for channel in found.channels if channel.cut}
         advisory = str(found.advisory["reason"]) if found.advisory else ""
         return tuple(
-            Nominated(name, tuple(keys[: wanted.depth]), len(keys) > wanted.depth or unfound, advisory)
+            Nominated(
+                name,
+                tuple(keys[: wanted.depth]),
+                len(keys) > wanted.depth or unfound or name in cut,
+                advisory,
+            )
             for name, keys in chosen.items()
         )
 

@@ -244,7 +244,7 @@ def test_statements_are_seven_and_few_for_texts_beyond_the_first(
     rows = [row for n in range(0, count, 1000) for row in graph.say(*texts[n : n + 1000])]
     leaves = [graph.sum_up(f"leaf {n}", rows[n : n + 30]) for n in range(0, count, 30)]
     root = graph.sum_up("root", leaves, "nodes")
-    searched = 6 if embedder == "wordllama" else 5
+    searched = 6 if embedder == "wordllama" else 4
     asks = (({"node_ids": [root]}, 1), ({"query": "walrus root", "max_results": 100}, searched))
     for ask, chosen in asks:
         with CaptureQueriesContext(connection) as captured:

@@ -14,6 +14,8 @@ from memoryconsole.models import EntryVector, FactEvidence, IndexEntry, Store
 from memoryconsole.models.search import Part
 from memoryconsole.search import words
 from memoryconsole.search.nominate import UNMATCHED
+from memoryconsole.snapshot import snapshot
+from provenance.context_bundle.nominating import Among, Search, Wanted
 from tests.search import brute_force
 from tests.search.builders import NOW, Broken, ChosenCosines, add, add_summary, ask, new_store, refs, running
 from tests.search.part_builders import (
@@ -562,6 +564,49 @@ def test_in_a_scope_a_word_is_as_rare_as_it_is_in_the_scope(bare):
     assert channel(nominate(store, "tide salt rope", "claims", some), "lexical") == alone
     # Everywhere, salt is common now and rope is not.
     assert ids(nominate(store, "salt rope", "claims"))[0] == some[1]
+
+
+def test_the_nearest_of_a_part_are_nominated_and_it_is_said_that_there_are_more(monkeypatch):
+    store = new_store()
+    told = {f"tide {n}": 0.5 + (n % 7) / 20 for n in range(21)}
+    with running(ChosenCosines(told)):
+        (record,) = add(store, "x")
+        claims = add_claims(store, *told, record=record)
+        monkeypatch.setattr("memoryconsole.search.nominate.NEAREST", 21)
+        whole = nominate(store, "ferry", "claims")
+        monkeypatch.setattr("memoryconsole.search.nominate.NEAREST", 8)
+        some = nominate(store, "ferry", "claims")
+        among = nominate(store, "ferry", "claims", [claim.pk for claim in claims])
+        query = search.prepare("ferry")
+        with snapshot():
+            lexical, semantic = Search().nominate(store, query, Wanted(part="claims", depth=30), set)
+            (_, all_of_scope) = Search().nominate(
+                store,
+                query,
+                Wanted(part="claims", depth=30, among=Among.by_anchor([np.array([c.pk for c in claims])])),
+                set,
+            )
+    assert [each.cut for each in whole.channels] == [False, False]
+    assert [each.cut for each in some.channels] == [False, True]
+    # Equal ones in the order of their numbers, and the first of them where not all fit.
+    assert channel(some, "semantic") == channel(whole, "semantic")[:8]
+    assert channel(among, "semantic") == channel(whole, "semantic")
+    # Fewer than were asked for, and not all there are.
+    assert (len(semantic.keys), semantic.exhausted, lexical.exhausted) == (8, True, False)
+    assert (len(all_of_scope.keys), all_of_scope.exhausted) == (21, False)
+
+
+def test_summaries_are_not_in_the_way_of_the_nearest_records(monkeypatch):
+    monkeypatch.setattr("memoryconsole.search.nominate.NEAREST", 2)
+    store = new_store()
+    with running(ChosenCosines({"near": 0.9, "far": 0.5, "farther": 0.46})):
+        records = add(store, "far", "farther")
+        for _ in range(3):
+            add_summary(store, "near")
+        found = nominate(store, "ferry", "chunks")
+    assert ids(found, "semantic") == [record.pk for record in records]
+    assert not found.channels[1].cut
+    assert found.advisory is None
 
 
 def test_the_port_is_one():
