@@ -6,7 +6,6 @@ context-bundle G). This is the port between the two, so that a test can nominate
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -20,7 +19,9 @@ from memoryconsole.search.fuse import Gate
 from memoryconsole.search.lexical import Ints
 from memoryconsole.search.nominate_read import (
     SIMILARITY_SCALE,
+    Near,
     Rows,
+    read_few,
     read_near,
     read_nearest,
     read_nearly_named,
@@ -29,7 +30,8 @@ from memoryconsole.search.nominate_read import (
 )
 from memoryconsole.search.retrieve import Query, comparable
 from memoryconsole.search.texts import Kind
-from memoryconsole.search.words import Words, few, read_words, read_words_among
+from memoryconsole.search.vectors import quantize
+from memoryconsole.search.words import MAX_FOUND_BYTES, Words, few, read_words, words_among
 
 # What can be nominated, and whose primary keys the ids are then: claims, records, facts, entities.
 NominatedPart = Literal["claims", "chunks", "facts", "profiles"]
@@ -107,18 +109,26 @@ class SearchNominator:
     recall's gate, the NEAREST of these: to every vector there is a nearest, and without a floor every row would be a
     candidate. Of entities, a name counts too of which a word of the query that nobody is called by is nearly one.
 
-    Statements: the part; the rows that hold words (one more in a part of more than `words.MAX_ROWS` entries, two where
-    their rows are longer than `words.MAX_FOUND_BYTES`); the vectors, where they can be compared; the rows that vectors
-    alone found; the names of entities, where a word of the query is nobody's.
+    Statements: one for a scope of at most `words.MAX_ROWS` rows (two where those are longer than
+    `words.MAX_FOUND_BYTES`). Otherwise the part; the rows that hold words (one more in a part of more entries, two
+    where their rows are longer); the vectors, where they can be compared; the rows that vectors alone found. And the
+    names of entities, where a word of the query is nobody's.
     """
 
     def nominate(
         self, store: Store, query: Query, part: NominatedPart, *, among: Collection[int] | None
     ) -> Nominations:
         place, kind = _PLACES[part]
-        ground, scope = read_part(store, place, kind, among)
-        look = read_words_among if few(among) else partial(read_words, cue_terms=())
-        words = look(store, ground, query.text)
+        near: Near | None = None
+        scope: Rows | None
+        if among is not None and few(among):
+            asked = None if query.vector is None else quantize(query.vector)
+            read = read_few(store, place, kind, among, asked, query.model, max_bytes=MAX_FOUND_BYTES)
+            ground, scope, near = read.ground, read.rows, read.near
+            words = words_among(store, ground, query.text, read.found)
+        else:
+            ground, scope = read_part(store, place, kind, among)
+            words = read_words(store, ground, query.text, cue_terms=())
         nearly = []
         if part == "profiles":
             nearly = read_nearly_named(store, _nobodys(query.text, ground.language, words))
@@ -131,7 +141,7 @@ class SearchNominator:
                 unknown = np.setdiff1d(near.entries, words.found.ids)
                 rows = _known(words).and_(read_rows(store, kind, unknown))
             else:
-                near, rows = read_near(store, ground, vector), scope
+                near, rows = near or read_near(store, ground, vector), scope
             semantic = _ranked("semantic", *_scored(rows, near.entries, near.cosines), scope, among)
             channels.append(replace(semantic, cut=near.cut))
             missing = ground.in_scope - near.seen

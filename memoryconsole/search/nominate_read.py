@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
 from memoryconsole.models.search import Part
-from memoryconsole.search.lexical import Ints
+from memoryconsole.search.lexical import FORWARD_BYTES, Found, Ints
 from memoryconsole.search.read import Ground
 from memoryconsole.search.texts import Kind
 from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
-from memoryconsole.search.words import few
-from memoryconsole.statements import one_row
+from memoryconsole.statements import all_rows, one_row
 
 _ROW = np.dtype([("entry", ">i8"), ("row", ">i8"), ("number", ">i8")])
+_HEAD = np.dtype([*_ROW.descr, ("length", ">i4"), ("bytes", ">i4")])
 _COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
 
 # How much of a name's word and a question's word must be the same, in trigrams, for one to be the other misspelled:
@@ -73,29 +73,108 @@ class Near:
         return replace(self, entries=self.entries[places], distances=self.distances[places])
 
 
+@dataclass(frozen=True, slots=True)
+class Few:
+    """A scope of few rows, read whole: it is all that is searched. `found` None: its forward lists are too long for it.
+    `near`: the vectors of the model that was asked for, if that is the store's.
+    """
+
+    ground: Ground
+    rows: Rows
+    found: Found | None
+    near: Near
+
+
+_SPACE = "s.language, s.active_space_id, p.name, p.fingerprint"
+# For the rest of the transaction: what `read_nearly_named` takes for nearly.
+_SET_NEARLY = f"set_config('pg_trgm.strict_word_similarity_threshold', '{NEARLY}', TRUE)"
+
+
+def read_few(
+    store: Store,
+    part: Part,
+    kind: Kind,
+    among: Collection[int],
+    vector: Whole | None,
+    model: tuple[str, str] | None,
+    *,
+    max_bytes: int,
+) -> Few:
+    """The rows in scope that a part has, with what they hold and how near they are. One statement.
+
+    Its `ground.total` are these rows alone: of the part nothing is read, it is not even counted.
+    """
+    name, fingerprint = model or (None, None)
+    # Fenced by OFFSET: with the store's condition beside it, PostgreSQL would look the rows up by a longer index.
+    ((language, space, space_name, space_print, _, heads, forward, size, near, seen),) = all_rows(
+        f"""
+        SELECT {_SPACE}, {_SET_NEARLY}, r.heads, r.forward, r.size, r.near, r.seen
+        FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+        CROSS JOIN LATERAL (
+            SELECT string_agg(int8send(id) || int8send({kind}_id) || int8send(number) || int4send(length)
+                              || int4send(octet_length(forward)), ''::bytea) AS heads,
+                   string_agg(forward, ''::bytea) FILTER (WHERE sofar <= %(most)s) AS forward, max(sofar) AS size,
+                   string_agg(int8send(id) || float8send(distance), ''::bytea)
+                       FILTER (WHERE distance <= 'infinity') AS near,
+                   count(entry_id) AS seen
+            FROM (
+                SELECT e.*, v.entry_id, v.embedding <=> %(vector)s::halfvec AS distance,
+                       sum(octet_length(forward)) OVER (ROWS UNBOUNDED PRECEDING) AS sofar
+                FROM (SELECT * FROM mc_index_entry WHERE {kind}_id = ANY(%(among)s::bigint[]) OFFSET 0) AS e
+                LEFT JOIN mc_entry_vector AS v ON v.entry_id = e.id AND v.space_id = s.active_space_id
+                    AND p.name = %(name)s AND p.fingerprint = %(fingerprint)s
+                WHERE e.store_id = s.id AND e.part = {part:d}) AS held) AS r
+        WHERE s.id = %(store)s
+        """,  # noqa: S608
+        {
+            "store": store.pk,
+            "among": list(among),
+            "vector": None if vector is None else literal(vector),
+            "name": name,
+            "fingerprint": fingerprint,
+            "most": max_bytes,
+        },
+    )
+    columns = np.frombuffer(heads or b"", dtype=_HEAD)
+    entries, ids, numbers = (columns[each].astype(np.int64) for each in ("entry", "row", "number"))
+    ground = Ground(
+        total=len(entries),
+        scope=np.sort(entries),
+        language=language,
+        space=space,
+        model=None if space is None else (space_name, space_print),
+        part=part,
+        kind=kind,
+    )
+    found = Found(
+        ids=entries,
+        lengths=columns["length"].astype(np.int64),
+        sizes=columns["bytes"].astype(np.int64) // FORWARD_BYTES,
+        in_scope=np.ones(len(entries), dtype=np.bool_),
+        forward=bytes(forward or b""),
+        rows=ids,
+        numbers=numbers,
+    )
+    fits = (size or 0) <= max_bytes
+    return Few(ground, Rows(entries, ids, numbers), found if fits else None, _near(near, seen))
+
+
 def read_part(
     store: Store, part: Part, kind: Kind, among: Collection[int] | None
 ) -> tuple[Ground, Rows | None]:
     """(the ground of a search in a part, the rows in scope that it has; None: all are). One statement, which also sets
     for the rest of the transaction what `read_nearly_named` takes for nearly.
-
-    A scope of few rows is the whole of the search, `total` too: the part is not even counted.
     """
-    alone = few(among)
-    rows, count = "NULL", f"(SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d})"  # noqa: S608
-    if alone:
-        count = "0"
+    rows = "NULL"
     if among is not None:
-        # Fenced by OFFSET: with the store's condition beside it, PostgreSQL would look the rows up by a longer index.
         rows = f"""(SELECT string_agg(int8send(id) || int8send(row) || int8send(number), ''::bytea)
                     FROM (SELECT id, {kind}_id AS row, number, store_id, part FROM mc_index_entry
                           WHERE {kind}_id = ANY(%s::bigint[]) OFFSET 0) AS seen
                     WHERE store_id = s.id AND part = {part:d})"""  # noqa: S608
     total, packed, language, space, name, fingerprint, _ = one_row(
         f"""
-        SELECT {count}, {rows}, s.language,
-               s.active_space_id, p.name, p.fingerprint,
-               set_config('pg_trgm.strict_word_similarity_threshold', '{NEARLY}', TRUE)
+        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d}), {rows}, {_SPACE},
+               {_SET_NEARLY}
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
         WHERE s.id = %s
         """,  # noqa: S608
@@ -103,7 +182,7 @@ def read_part(
     )
     seen = None if among is None else _rows(packed)
     ground = Ground(
-        total=len(seen.entries) if alone and seen is not None else total,
+        total=total,
         scope=None if seen is None else np.sort(seen.entries),
         language=language,
         space=space,
@@ -165,6 +244,10 @@ def _read(
         """,  # noqa: S608
         [literal(query), store.pk, ground.space, *values],
     )
+    return _near(packed, seen)
+
+
+def _near(packed: bytes | None, seen: int) -> Near:
     columns = np.frombuffer(packed or b"", dtype=_COSINE)
     return Near(columns["id"].astype(np.int64), columns["distance"].astype(np.float64), seen)
 

@@ -83,17 +83,18 @@ def few(among: Collection[int] | None) -> bool:
     return among is not None and len(among) <= MAX_ROWS
 
 
-def read_words_among(store: Store, ground: Ground, text: str) -> Words:
-    """The query's words in the entries in scope, MAX_ROWS at most: these are read whatever they hold, and a term is as
-    rare as it is among them. Nothing is read of the rest, so that a question about a few rows costs what they cost.
-    One statement, one more above MAX_FOUND_BYTES.
+def words_among(store: Store, ground: Ground, text: str, read: Found | None) -> Words:
+    """The query's words in the entries in scope, MAX_ROWS at most: these are `read` whatever they hold, and a term is
+    as rare as it is among them. Nothing is read of the rest, so that a question about a few rows costs what they cost.
+
+    No statement; one for the shortest of them, where `read` is None since they are longer than MAX_FOUND_BYTES.
     """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
     scope = [] if ground.scope is None else ground.scope.tolist()
-    found, whole = read_found(store, ground, (), (), also=scope, max_bytes=MAX_FOUND_BYTES)
-    if not whole:
-        found, _ = read_found(store, ground, (), (), also=scope, max_bytes=MAX_FOUND_BYTES, shortest=True)
+    found, whole = read, True
+    if found is None:
+        found, whole = read_found(store, ground, (), (), also=scope, max_bytes=MAX_FOUND_BYTES, shortest=True)
     return Words(
         found=found,
         matches=match(found, units, total=len(scope), salt=salt(store, ground.part)),

@@ -8,7 +8,7 @@ from tests.api.harbour import Harbour
 from tests.conftest import url
 
 # Of an anchored bundle: `spine/contexts.py` says which. Access, the trace and the frames of transactions included.
-MOST = 32
+MOST = 26
 OPEN = {"from": "2020-01-01T00:00:00Z", "precision": "open"}
 
 
