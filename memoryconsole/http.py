@@ -16,7 +16,7 @@ from rest_framework import authentication, exceptions, negotiation, parsers, ren
 from rest_framework.request import Request
 
 from memoryconsole import errors
-from memoryconsole.jsons import write
+from memoryconsole.jsons import write_plain
 from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Token
 from memoryconsole.models.records import storable
@@ -69,7 +69,7 @@ class QuickJSON(renderers.JSONRenderer):
 
     def render(self, data: Any, *context: Any, **named: Any) -> bytes:
         try:
-            return b"" if data is None else write(data)
+            return b"" if data is None else write_plain(data)
         except TypeError:
             return bytes(super().render(data, *context, **named))
 

@@ -103,8 +103,11 @@ def _database() -> dict[str, Any]:
     known = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     options = {key: value for key, value in parts.items() if key not in known}
     # A statement that waits for a lock gives up and is answered 503: one locked table must not hold every thread.
-    # A plan that stays with a connection (`statements.py`) is one for all values, or it would be made anew for each.
-    preset = f"-c lock_timeout={LOCK_TIMEOUT_MS} -c plan_cache_mode=force_generic_plan"
+    preset = f"-c lock_timeout={LOCK_TIMEOUT_MS}"
+    keeps_plans = ENVIRONMENT["MEMORYCONSOLE_PREPARED_STATEMENTS"]
+    if keeps_plans:
+        # A plan that stays with a connection (`statements.py`) is one for all values, or it would be made for each.
+        preset += " -c plan_cache_mode=force_generic_plan"
     options["options"] = f"{preset} {options.get('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -115,7 +118,7 @@ def _database() -> dict[str, Any]:
         "OPTIONS": {
             **options,
             # Whether `statements.py` may leave plans with a connection: 0 is at once, None is never.
-            "prepare_threshold": 0 if ENVIRONMENT["MEMORYCONSOLE_PREPARED_STATEMENTS"] else None,
+            "prepare_threshold": 0 if keeps_plans else None,
             "pool": {"min_size": 1, "max_size": ENVIRONMENT["MEMORYCONSOLE_POOL_SIZE"], "timeout": 5},
         },
     }

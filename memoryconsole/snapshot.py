@@ -6,6 +6,8 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
+from memoryconsole.errors import ConsoleError
+
 
 class NestedSnapshotError(RuntimeError):
     """A snapshot was opened inside a transaction: it would not be one view, and a caller's writes would be in it."""
@@ -21,7 +23,14 @@ def snapshot() -> Iterator[datetime]:
     """
     if connection.in_atomic_block:
         raise NestedSnapshotError("snapshot() inside a transaction")
+    refusal: ConsoleError | None = None
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute("SELECT transaction_timestamp()")
-        yield cursor.fetchone()[0]
+        try:
+            yield cursor.fetchone()[0]
+        except ConsoleError as fault:
+            # There is nothing to roll back, and a rollback would cost the connection all plans that it keeps.
+            refusal = fault
+    if refusal is not None:
+        raise refusal

@@ -1,4 +1,4 @@
-"""Reading by SQL whose values are sent apart from the statement, and whose columns come in binary form.
+"""Reading by SQL whose columns come in binary form, and whose plan may be kept.
 
 Bytes are half as long as in PostgreSQL's text form, and nobody takes them apart digit by digit: a fifth of a scan of
 100,000 vectors. And a statement that is the same text at every call can keep its plan: `all_rows`.
@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 import psycopg
-from django.db import connection
+from django.db import NotSupportedError, OperationalError, connection
 from psycopg.types.numeric import Int8Dumper
 
 
@@ -36,16 +36,23 @@ def all_rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]
 
     It keeps its plan, so its good plan must not depend on the values: it looks rows up by key. Planning such a one
     takes PostgreSQL up to four milliseconds, mostly longer than running it. What scans or searches is for `one_row`.
-    A value stands where its type is plain, or is cast there. Instants come in UTC, JSON as Python's values.
+    A value stands where its type is plain, or is cast there. Instants come in UTC, JSON as Python's values. Logs show
+    the statement without its values.
+
+    Raises OperationalError when a column that is read changed its type since the plan was made.
     """
     return _rows(statement, {name: _written(value) for name, value in values.items()}, keeps_plan=True)
 
 
 def one_row(statement: str, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The one row of a statement that is planned for its values, as most searches want. Values and columns as in
-    `all_rows`. Raises ValueError for another number of rows.
+    """The one row of a statement that is planned for its values, as what scans or searches wants: they are written
+    into it. Columns as in `all_rows`. Raises ValueError for another number of rows.
     """
-    (row,) = _rows(statement, [_written(value) for value in values], keeps_plan=False)
+    connection.ensure_connection()
+    whole = psycopg.ClientCursor(connection.connection).mogrify(
+        statement, [_written(each) for each in values]
+    )
+    (row,) = _rows(whole, None, keeps_plan=False)
     return row
 
 
@@ -54,10 +61,18 @@ def _rows(statement: str, values: Any, *, keeps_plan: bool) -> list[tuple[Any, .
     raw: Any = _Apart(connection.connection, keeps_plan=keeps_plan)
     # Inside Django's wrappers: queries are counted, logged and timed as any others.
     wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    with closing(wrap(raw)) as cursor:
-        cursor.execute(statement, values)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+    try:
+        with closing(wrap(raw)) as cursor:
+            cursor.execute(statement, values)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows
+    except NotSupportedError as fault:
+        # A column has another type than when the plan was made. It would fail for ever here: the next connection
+        # plans anew, and whoever asked may ask again.
+        connection.connection.close()
+        if not connection.in_atomic_block:  # whoever ends the transaction closes it
+            connection.close()
+        raise OperationalError("the tables were changed while a plan for them was kept") from fault
 
 
 def _written(value: Any) -> Any:

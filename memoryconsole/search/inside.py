@@ -86,9 +86,11 @@ def _compared(
     if len(first) or unsettled:
         ids, cosine, wanted = read_first(store, ground, vector, first, unsettled)
     for which in settled:
-        # What is known of the first ones only ever leaves fewer.
+        # What is known of the first ones only ever leaves fewer: a strong row stays strong, and `sure` rises.
         contenders = _contenders(kinds[which], ids, cosine, limit)
-        wanted[which] = _held(kinds[which]) if contenders is None else contenders
+        if contenders is None:
+            raise RuntimeError("a session's best rows by words were sure, and are not any more")
+        wanted[which] = contenders
     rest = np.setdiff1d(np.concatenate(list(wanted.values())), first)
     if len(rest):
         more, cosines, _ = read_cosines(store, ground, vector, only=rest)

@@ -170,7 +170,7 @@ def candidates(
     if not asked.text.strip():
         return _recent(store, scope, ground, asked, limit=limit)
     words = read_words(store, ground, asked.text, cue_terms)
-    ids, cosine, missing, advisory = compared(store, ground, asked)
+    ids, cosine, missing, advisory = _cosines(store, ground, asked)
     pool = pool_of(words, ids, cosine)
     gate = Gate().deepened() if deep else Gate()
     ranking = rank(pool, words.matches.ideal, gate, limit=limit + NEAR_MISSES, near=NEAR_MISSES)
@@ -224,7 +224,7 @@ def _recent(store: Store, scope: ReadScope, ground: Ground, asked: Query, *, lim
     )
 
 
-def compared(
+def _cosines(
     store: Store, ground: Ground, asked: Query
 ) -> tuple[Ints | None, Ints | None, int | None, dict[str, Any] | None]:
     """(entry ids, cosines, rows not embedded, advisory); no vectors where there are none to compare, with the

@@ -5,7 +5,8 @@ stored order, and ends where the budget must be used up. It brings the first 1,5
 order in which the core asks for them, 250 at a time, and only as far as it asks.
 
 Statements: one for the session and its selected summaries, one for the plan, and one per 250 further texts. A search
-takes four in the place of the first, one more where there are vectors, and one in a store of more than 20,000 texts.
+takes three in the place of the first, one or two more where there are vectors, and one in a store of more than 20,000
+texts.
 What is read on the way depends on the budget, never on the size of the session.
 """
 
@@ -36,12 +37,17 @@ SPARE_TOKENS: Final = 64
 """Read beyond the budget, so that small budgets find their way past gaps and empty texts (contract, section B.5)."""
 
 VISIT_TOKENS: Final = 17
-"""What the path of a visited node costs at least: 70 characters of JSON, by the estimate of section B.4 and less. So at
-most (budget + 64) / 17 nodes are visited below the selected ones, whatever the graph is like.
+"""What the path of a node that shows anything costs at least: 70 characters of JSON, by the estimate of section B.4 and
+less.
 """
 
 HOP_TOKENS: Final = 7
 """What each further hop of a path costs at least: 31 characters of JSON."""
+
+PLACES_PER_TOKEN: Final = 4
+"""Places looked at for each token of the budget, gaps among them: a gap costs an answer nothing, and a graph may hold
+nothing else. As many as the core visits nodes (section B.5).
+"""
 
 COUNTED_OCTETS: Final = 8192
 """Characters of longer texts are not counted: they would have to be unpacked for it."""
@@ -54,7 +60,8 @@ comes to. A counter that finds fewer is told that there is more than was read.
 
 def _least_tokens(text: str) -> str:
     """SQL of what a text counts at least by the estimate: four characters to a token are the most."""
-    return f"""CASE WHEN octet_length({text}) <= {COUNTED_OCTETS} THEN char_length({text}) / {ASCII_CHARS_PER_TOKEN} + 1
+    counted = f"char_length({text}) / {ASCII_CHARS_PER_TOKEN} + least(char_length({text}), 1)"
+    return f"""CASE WHEN octet_length({text}) <= {COUNTED_OCTETS} THEN {counted}
                      ELSE octet_length({text}) * {OCTETS_TO_TOKENS} END"""
 
 
@@ -235,34 +242,35 @@ def live_refs(store: Store, refs: Iterable[str]) -> set[str]:
 
 # `stack` holds the nodes still to visit, next first, and the selected ones last, `many` of them; `depths` how many
 # nodes are above each; `path` the nodes above the one just visited, and it. `spent` is the least that the way so far
-# can have cost. From where it comes to `most` only the selected nodes are still visited, and each lists its first
-# sources: those are what an answer says it did not get to.
+# can have cost, `looked` the places on it. From where either is used up only the selected nodes are still visited, and
+# each lists its first sources: those are what an answer says it did not get to.
 _PLAN: Final = f"""
-    WITH RECURSIVE way (step, node, numbers, rows, stack, depths, many, path, spent) AS (
+    WITH RECURSIVE way (step, node, numbers, rows, stack, depths, many, path, spent, looked) AS (
         SELECT 0, NULL::bigint, NULL::bigint[], NULL::boolean, %(roots)s::bigint[],
-               array_fill(0, ARRAY[%(many)s::integer]), %(many)s::integer, '{{}}'::bigint[], 0::bigint
+               array_fill(0, ARRAY[%(many)s::integer]), %(many)s::integer, '{{}}'::bigint[], 0::bigint, 0::bigint
         UNION ALL
         SELECT w.step + 1, w.stack[1], seen.numbers, seen.rows,
-               CASE WHEN after.spent < %(most)s THEN seen.todo || w.stack[2:]
+               CASE WHEN after.goes_on THEN seen.todo || w.stack[2:]
                     ELSE w.stack[cardinality(w.stack) - after.many + 1:] END,
-               CASE WHEN after.spent < %(most)s
+               CASE WHEN after.goes_on
                     THEN array_fill(w.depths[1] + 1, ARRAY[cardinality(seen.todo)]) || w.depths[2:]
                     ELSE array_fill(0, ARRAY[after.many]) END,
-               after.many, here.path, after.spent
+               after.many, here.path, after.spent, after.looked
         FROM way AS w
         CROSS JOIN LATERAL (SELECT w.path[1:w.depths[1]] || w.stack[1] AS path) AS here
         CROSS JOIN LATERAL (
             SELECT array_agg(number ORDER BY place) AS numbers, bool_or(record) AS rows,
                    coalesce(array_agg(child ORDER BY place)
                             FILTER (WHERE child IS NOT NULL AND child <> ALL(here.path)), '{{}}') AS todo,
-                   coalesce(sum(cost), 0) AS cost, bool_or(number IS NOT NULL) AS found
+                   coalesce(sum(cost), 0) AS cost, bool_or(number IS NOT NULL) AS found, count(*) AS places
             FROM (
                 SELECT place, number, record, child, cost, sum(cost) OVER sofar - cost AS before,
                        row_number() OVER sofar AS nth
                 FROM (
                     SELECT s.source_index AS place, c.id AS child, s.record_id IS NOT NULL AS record,
                            CASE WHEN r.id IS NOT NULL OR c.id IS NOT NULL THEN s.number END AS number,
-                           greatest(1, {_least_tokens("coalesce(p.content, r.content, c.summary)")})::int AS cost
+                           CASE WHEN r.id IS NULL AND c.id IS NULL THEN 0 ELSE
+                               {_least_tokens("coalesce(p.content, r.content, c.summary)")} END::int AS cost
                     FROM mc_summary_source AS s
                     LEFT JOIN mc_record AS r ON r.id = s.record_id AND r.deleted_at IS NULL
                     LEFT JOIN mc_payload AS p ON p.id = r.payload_id AND {HYDRATED}
@@ -273,10 +281,11 @@ _PLAN: Final = f"""
                 WINDOW sofar AS (ORDER BY place ROWS UNBOUNDED PRECEDING)) AS summed
             WHERE before < %(most)s - w.spent OR nth <= {PENDING_SHOWN}) AS seen
         CROSS JOIN LATERAL (
-            SELECT w.spent + seen.cost + CASE WHEN w.depths[1] > 0 THEN {VISIT_TOKENS} ELSE 0 END
-                       + CASE WHEN w.depths[1] > 1 AND seen.found
-                              THEN {HOP_TOKENS} * (least(w.depths[1], {PATH_HOPS}) - 1) ELSE 0 END AS spent,
-                   w.many - (w.depths[1] = 0)::int AS many) AS after
+            SELECT w.spent + seen.cost + CASE WHEN w.depths[1] > 0 AND seen.found
+                       THEN {VISIT_TOKENS} + {HOP_TOKENS} * (least(w.depths[1], {PATH_HOPS}) - 1) ELSE 0 END AS spent,
+                   w.looked + 1 + seen.places AS looked, w.many - (w.depths[1] = 0)::int AS many) AS sums
+        CROSS JOIN LATERAL (
+            SELECT sums.*, sums.spent < %(most)s AND sums.looked < {PLACES_PER_TOKEN} * %(most)s AS goes_on) AS after
         WHERE cardinality(w.stack) > 0
     ), listed AS (
         SELECT way.step, u.number, way.rows, way.numbers FROM way JOIN mc_summary AS u ON u.id = way.node

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryconsole.jsons import write
+from memoryconsole.jsons import write, write_plain
 
 # The two write a fraction's exponent in different words (1e-07, 1e-7): the value is the same.
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False).filter(
@@ -39,6 +39,17 @@ def test_a_fraction_comes_back(number):
 def test_what_is_no_json_is_refused(value):
     with pytest.raises(TypeError):
         write(value)
+
+
+def test_what_a_uuid_and_what_is_no_number_become():
+    assert write([uuid.UUID(int=1), float("nan")]) == b'["00000000-0000-0000-0000-000000000001",null]'
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**70, {"a": ["\udfff"]}])
+def test_what_is_rare_is_no_plain_value(value):
+    with pytest.raises(TypeError):
+        write_plain(value)
+    assert json.loads(write(value).decode("utf-8", "surrogatepass")) == value
 
 
 def test_a_tuple_is_a_list_and_a_large_number_a_number():

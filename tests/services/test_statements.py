@@ -3,11 +3,14 @@
 import uuid
 from datetime import UTC, datetime
 
+import psycopg
 import pytest
-from django.db import ProgrammingError, connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.test.utils import CaptureQueriesContext
 
-from memoryconsole.statements import all_rows
+from memoryconsole.errors import NotFound
+from memoryconsole.snapshot import snapshot
+from memoryconsole.statements import all_rows, one_row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMED = uuid.UUID("5f0c1d2e-3a4b-4c5d-8e6f-708192a3b4c5")
@@ -79,3 +82,54 @@ def test_it_is_counted_as_any_query_is(store):
 def test_a_fault_is_djangos(store):
     with pytest.raises(ProgrammingError):
         all_rows("SELECT * FROM there_is_no_such_table", {})
+
+
+def test_a_search_is_planned_for_its_values():
+    # A plan for no values in particular would divide by zero: it is made before there are any.
+    assert one_row("SELECT CASE WHEN %s::boolean THEN 1 ELSE 1 / 0 END, %s::bytea", [True, b"\xff"]) == (
+        1,
+        b"\xff",
+    )
+
+
+def test_another_number_of_rows_is_a_fault():
+    with pytest.raises(ValueError, match="unpack"):
+        one_row("SELECT 1 WHERE %s", [False])
+
+
+def test_a_column_of_another_type_costs_one_answer(store):
+    name = f"changed_{uuid.uuid4().hex}"
+    address = {
+        "dbname": connection.settings_dict["NAME"],
+        **{
+            ours: connection.settings_dict[theirs]
+            for ours, theirs in (
+                ("user", "USER"),
+                ("password", "PASSWORD"),
+                ("host", "HOST"),
+                ("port", "PORT"),
+            )
+            if connection.settings_dict[theirs]
+        },
+    }
+    with psycopg.connect(**address, autocommit=True) as other:
+        other.execute(f"CREATE TABLE {name} AS SELECT 1 AS value")
+        try:
+            assert all_rows(f"SELECT value FROM {name}", {}) == [(1,)]
+            other.execute(f"ALTER TABLE {name} ALTER value TYPE text")
+            with pytest.raises(OperationalError):
+                all_rows(f"SELECT value FROM {name}", {})
+            assert all_rows(f"SELECT value FROM {name}", {}) == [("1",)]
+        finally:
+            other.execute(f"DROP TABLE {name}")
+
+
+def test_a_refusal_in_a_snapshot_leaves_the_plans(store):
+    with snapshot():
+        all_rows("SELECT %(number)s AS left_standing", {"number": 1})
+    with pytest.raises(NotFound), snapshot():
+        raise NotFound("no such thing")
+    assert planned("left_standing") == [(1, 0)]
+    with pytest.raises(ZeroDivisionError), snapshot():
+        raise ZeroDivisionError
+    assert planned("left_standing") == []

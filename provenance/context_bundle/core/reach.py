@@ -31,7 +31,10 @@ def expand(
         share = min(room, max(1, room // (len(anchors) - place)))
         fresh = sorted(reached.keys() - found.keys(), key=lambda each: (reached[each], each))
         found |= dict.fromkeys(fresh[:share])
-    ordered = [*anchors, *sorted(found.keys() - set(anchors), key=lambda each: (nearest[each], each))]
+    ordered = [
+        *dict.fromkeys(anchors),
+        *sorted(found.keys() - set(anchors), key=lambda each: (nearest[each], each)),
+    ]
     return tuple(ScopeEntity(number=each, hops=nearest[each]) for each in ordered), len(found) < len(nearest)
 
 

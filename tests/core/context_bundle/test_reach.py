@@ -82,6 +82,11 @@ def test_its_hops_are_those_to_the_nearest_anchor_though_another_one_had_the_roo
     assert not capped
 
 
+def test_an_anchor_given_twice_is_one():
+    found, _ = expand((1, 1), {1: [2]}, 1)
+    assert [each.number for each in found] == [1, 2]
+
+
 def test_nearer_ones_come_first():
     found, capped = expand((1,), {1: [9], 9: [1, 2, 3]}, 2, most=3)
     assert ([(each.number, each.hops) for each in found], capped) == ([(1, 0), (9, 1), (2, 2)], True)
