@@ -67,6 +67,8 @@ def _rows(statement: str, values: Any, *, keeps_plan: bool) -> list[tuple[Any, .
             rows: list[tuple[Any, ...]] = cursor.fetchall()
             return rows
     except NotSupportedError as fault:
+        if not keeps_plan:
+            raise
         # A column has another type than when the plan was made. It would fail for ever here: the next connection
         # plans anew, and whoever asked may ask again.
         connection.connection.close()
