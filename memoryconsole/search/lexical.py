@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +125,24 @@ class Found:
     rows: Ints | None = None
     numbers: Ints | None = None
     inside: Ints | None = None
+
+    @classmethod
+    def of(cls, heads: NDArray[Any], forward: bytes | None, in_scope: NDArray[np.bool_]) -> "Found":
+        """From the columns id, length and bytes (of the forward list), and row, number and inside where they are."""
+
+        def column(name: str) -> Ints | None:
+            return heads[name].astype(np.int64) if name in (heads.dtype.names or ()) else None
+
+        return cls(
+            ids=heads["id"].astype(np.int64),
+            lengths=heads["length"].astype(np.int64),
+            sizes=heads["bytes"].astype(np.int64) // FORWARD_BYTES,
+            in_scope=in_scope,
+            forward=bytes(forward or b""),
+            rows=column("row"),
+            numbers=column("number"),
+            inside=column("inside"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
 from memoryconsole.models.search import Part
-from memoryconsole.search.lexical import FORWARD_BYTES, Found, Ints
+from memoryconsole.search.lexical import Found, Ints
 from memoryconsole.search.read import Ground
 from memoryconsole.search.texts import Kind
 from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
 from memoryconsole.statements import all_rows, one_row
 
 _ROW = np.dtype([("entry", ">i8"), ("row", ">i8"), ("number", ">i8")])
-_HEAD = np.dtype([*_ROW.descr, ("length", ">i4"), ("bytes", ">i4")])
+_HEAD = np.dtype([("id", ">i8"), ("row", ">i8"), ("number", ">i8"), ("length", ">i4"), ("bytes", ">i4")])
 _COSINE = np.dtype([("id", ">i8"), ("distance", ">f8")])
 
 # How much of a name's word and a question's word must be the same, in trigrams, for one to be the other misspelled:
@@ -136,27 +136,18 @@ def read_few(
         },
     )
     columns = np.frombuffer(heads or b"", dtype=_HEAD)
-    entries, ids, numbers = (columns[each].astype(np.int64) for each in ("entry", "row", "number"))
+    found = Found.of(columns, forward, np.ones(len(columns), dtype=np.bool_))
+    rows = Rows(found.ids, *(columns[name].astype(np.int64) for name in ("row", "number")))
     ground = Ground(
-        total=len(entries),
-        scope=np.sort(entries),
+        total=len(columns),
+        scope=np.sort(found.ids),
         language=language,
         space=space,
         model=None if space is None else (space_name, space_print),
         part=part,
         kind=kind,
     )
-    found = Found(
-        ids=entries,
-        lengths=columns["length"].astype(np.int64),
-        sizes=columns["bytes"].astype(np.int64) // FORWARD_BYTES,
-        in_scope=np.ones(len(entries), dtype=np.bool_),
-        forward=bytes(forward or b""),
-        rows=ids,
-        numbers=numbers,
-    )
-    fits = (size or 0) <= max_bytes
-    return Few(ground, Rows(entries, ids, numbers), found if fits else None, _near(near, seen))
+    return Few(ground, rows, found if (size or 0) <= max_bytes else None, _near(near, seen))
 
 
 def read_part(

@@ -18,10 +18,10 @@ from memoryconsole.models import IndexEntry, Store
 from memoryconsole.models.search import Part
 from memoryconsole.scope import ReadScope
 from memoryconsole.search.fuse import Key, Kind
-from memoryconsole.search.lexical import FORWARD_BYTES, OUTSIDE, RECORDS, SUMMARIES, Found, Ints
+from memoryconsole.search.lexical import OUTSIDE, RECORDS, SUMMARIES, Found, Ints
 from memoryconsole.search.texts import Kind as RowKind
 from memoryconsole.search.vectors import cosines, literal
-from memoryconsole.statements import all_rows, one_row
+from memoryconsole.statements import all_rows, one_row, unpacked
 
 _FOUND = [("id", ">i8"), ("length", ">i4"), ("bytes", ">i4")]
 _PLACED = [("row", ">i8"), ("number", ">i8")]
@@ -112,7 +112,7 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
     total, packed, language, space, name, fingerprint = row
     return Ground(
         total=total,
-        scope=np.sort(np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)) if values else None,
+        scope=np.sort(unpacked(packed)) if values else None,
         language=language,
         space=space,
         model=None if space is None else (name, fingerprint),
@@ -181,17 +181,7 @@ def read_found(
         [max_bytes, max_bytes, *(values for _, values in asked), store.pk],
     )
     read = np.frombuffer(heads or b"", dtype=layout)
-    ids = read["id"].astype(np.int64)
-    found = Found(
-        ids=ids,
-        lengths=read["length"].astype(np.int64),
-        sizes=read["bytes"].astype(np.int64) // FORWARD_BYTES,
-        in_scope=ground.sees(ids),
-        forward=bytes(forward or b""),
-        rows=read["row"].astype(np.int64) if ground.kind else None,
-        numbers=read["number"].astype(np.int64) if ground.kind else None,
-        inside=read["inside"].astype(np.int64) if ground.session is not None else None,
-    )
+    found = Found.of(read, forward, ground.sees(read["id"].astype(np.int64)))
     return found, (size or 0) <= max_bytes
 
 
@@ -239,14 +229,7 @@ def read_first(
         wanted += [store.pk, ground.session]
     packed, *listed = one_row(f"SELECT {', '.join(parts)}", wanted)
     ids, near, _ = _read_cosines(packed, ground, first)
-    return (
-        ids,
-        near,
-        {
-            which: np.frombuffer(each or b"", dtype=">i8").astype(np.int64)
-            for which, each in zip(kinds, listed, strict=True)
-        },
-    )
+    return ids, near, {which: unpacked(each) for which, each in zip(kinds, listed, strict=True)}
 
 
 def _few(ground: Ground, only: Ints | None) -> bool:

@@ -1,12 +1,12 @@
 """What is held true: ``facts_context`` (contract, section C.3).
 
 ``decide_facts`` decides: fuse, confirm, order. ``facts_context`` shows the first of them with their evidence, their
-disagreements and their neighbours. ``fact_result`` shows a fact wherever one is shown.
+disagreements and their neighbours. ``envelope_of`` shows facts wherever some are shown, ``fact_result`` one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,7 @@ from provenance.context_bundle.core.schema import Json, make
 from provenance.context_bundle.core.seen import Backing, Fact, FactKey, FactsSeen, InvalidSeen, ScopeEntity
 from provenance.context_bundle.core.temporal import Scope, believes, selects
 from provenance.context_bundle.core.truncation import CANDIDATE_BUDGET, EXPANSION_BUDGET, truncation
-from provenance.context_bundle.core.types import FACT_CANDIDATES, FACTS, FactsRequest
+from provenance.context_bundle.core.types import FACT_CANDIDATES, FACTS, FactsRequest, MembersRequest
 
 ABSENT: Final = "absent"
 NOT_BELIEVED: Final = "not_believed"
@@ -90,6 +90,28 @@ def facts_context(
     if not seen.anchors_known:
         return envelope(grain="fact", scope=seen.scope, freshness=seen.freshness, negative=unknown_entity())
     decided = decided or decide_facts(request, seen)
+    return envelope_of(
+        request,
+        seen,
+        token,
+        decided,
+        goes_on=lambda shown: _continuation(request, seen, shown, token),
+        nothing=lambda cut: _negative(request, cut),
+    )
+
+
+def envelope_of(
+    request: FactsRequest | MembersRequest,
+    seen: FactsSeen,
+    token: Token,
+    decided: FactsDecided,
+    *,
+    goes_on: Callable[[Sequence[Fact]], str | None],
+    nothing: Callable[[Json], Json | None],
+) -> Json:
+    """The first ``k`` of what was decided. ``goes_on``: where the list goes on behind those shown, asked when it does;
+    ``nothing``: the negative of an empty list, by its truncation.
+    """
     shown, total = decided.confirmed[: request.k], len(decided.confirmed)
     frame = frame_of(seen, token)
     evidence, associations, totals = backed(shown, seen, request.evidence_per_fact)
@@ -97,7 +119,7 @@ def facts_context(
         returned=len(shown),
         total=total,
         budgets=decided.budgets,
-        continuation=_continuation(request, seen, shown, token) if total > len(shown) else None,
+        continuation=goes_on(shown) if total > len(shown) else None,
     )
     return envelope(
         grain="fact",
@@ -110,7 +132,7 @@ def facts_context(
         nodes=[graph_node(frame.entities[each.number], each.hops) for each in decided.neighbours],
         truncation=cut,
         dropped_by_hydration=len(decided.rejected) + len(decided.stale_neighbours),
-        negative=None if total else _negative(request, cut),
+        negative=None if total else nothing(cut),
     )
 
 

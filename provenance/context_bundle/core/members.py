@@ -16,12 +16,11 @@ from provenance.context_bundle.core.contradiction import (
     read_members_position,
 )
 from provenance.context_bundle.core.cursor import Token
-from provenance.context_bundle.core.envelope import envelope
-from provenance.context_bundle.core.facts import ABSENT, FactsDecided, backed, fact_result, frame_of, refusal
+from provenance.context_bundle.core.facts import ABSENT, FactsDecided, envelope_of, refusal
 from provenance.context_bundle.core.negatives import no_members, not_exhaustive
 from provenance.context_bundle.core.schema import Json
 from provenance.context_bundle.core.seen import Fact, FactKey, FactsSeen, InvalidSeen
-from provenance.context_bundle.core.truncation import CANDIDATE_BUDGET, truncation
+from provenance.context_bundle.core.truncation import CANDIDATE_BUDGET
 from provenance.context_bundle.core.types import MembersRequest
 
 LEFT_GROUP: Final = "left_group"
@@ -62,28 +61,13 @@ def contradiction_members(
     """The fact envelope of a page. Same request and seen, same bytes. ``decided``: what ``decide_members`` made of
     these two, if that is known already.
     """
-    decided = decided or decide_members(request, seen)
-    shown, total = decided.confirmed[: request.k], len(decided.confirmed)
-    frame = frame_of(seen, token)
-    evidence, associations, totals = backed(shown, seen, request.evidence_per_fact)
-    cut = truncation(
-        returned=len(shown),
-        total=total,
-        budgets=decided.budgets,
-        continuation=_continuation(request, seen, shown[-1], token) if total > len(shown) else None,
-    )
-    no = not_exhaustive(cut["reason"]) if cut["truncated"] else no_members()
-    return envelope(
-        grain="fact",
-        scope=seen.scope,
-        freshness=seen.freshness,
-        facts=[fact_result(fact, frame) for fact in shown],
-        evidence=evidence,
-        fact_evidence=associations,
-        evidence_totals=totals,
-        truncation=cut,
-        dropped_by_hydration=len(decided.rejected),
-        negative=None if total else no,
+    return envelope_of(
+        request,
+        seen,
+        token,
+        decided or decide_members(request, seen),
+        goes_on=lambda shown: _continuation(request, seen, shown[-1], token),
+        nothing=lambda cut: not_exhaustive(cut["reason"]) if cut["truncated"] else no_members(),
     )
 
 

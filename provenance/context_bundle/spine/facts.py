@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
-from memoryconsole.statements import all_rows
+from memoryconsole.statements import all_rows, unpacked
 from provenance.context_bundle.core.contradiction import CO_MEMBERS_MAX, NOBODY, MembersAfter
 from provenance.context_bundle.core.seen import Entity, Fact, FactKey, Group
 from provenance.context_bundle.core.temporal import Scope, Window
 from provenance.context_bundle.nominating import Among
 from provenance.context_bundle.spine.anchors import Anchor
-from provenance.context_bundle.spine.sql import HELD, VISIBLE, Keys, scope_values, unpacked
+from provenance.context_bundle.spine.sql import HELD, VISIBLE, Keys, scope_values
 from provenance.context_bundle.spine.words import name_text, text_of
 
 MEMBERS_READ: Final = CO_MEMBERS_MAX + 1

@@ -12,11 +12,6 @@ Keys = NDArray[np.int64]
 """Primary keys."""
 
 
-def unpacked(packed: Any) -> Keys:
-    """What `string_agg(int8send(...), '')` puts together: a row object a key would cost more than the search."""
-    return np.frombuffer(packed or b"", dtype=">i8").astype(np.int64)
-
-
 HELD: Final = """
     f.ingested_at <= %(believed_at)s
     AND (f.invalidated_at IS NULL OR (%(later)s AND f.invalidated_at > %(believed_at)s))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from memoryconsole.models import Store
-from memoryconsole.statements import all_rows
+from memoryconsole.statements import all_rows, unpacked
 from provenance.context_bundle.core.seen import Backing, Chunk, Claim, Document, Text
 from provenance.context_bundle.core.temporal import Scope
 from provenance.context_bundle.spine.anchors import Anchor
@@ -20,7 +20,6 @@ from provenance.context_bundle.spine.sql import (
     SAID,
     Keys,
     in_words,
-    unpacked,
 )
 from provenance.context_bundle.spine.words import stored_text, text_of
 
