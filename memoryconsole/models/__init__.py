@@ -15,7 +15,7 @@ from memoryconsole.models.graph import Association, Entity, EntityAlias, Mention
 from memoryconsole.models.jobs import IdempotencyKey, Job, JobChunk
 from memoryconsole.models.payloads import Payload
 from memoryconsole.models.records import Record, RecordNode, Session
-from memoryconsole.models.search import EmbeddingSpace, EntryVector, IndexEntry
+from memoryconsole.models.search import EmbeddingSpace, EntryVector, IndexEntry, IndexPart
 from memoryconsole.models.stores import Store, StoreCounter, StoreSettings
 from memoryconsole.models.summaries import Summary, SummarySource
 from memoryconsole.models.testimony import Claim, ClaimCurrency, ClaimOccurrence
@@ -40,6 +40,7 @@ __all__ = [
     "FactWindow",
     "IdempotencyKey",
     "IndexEntry",
+    "IndexPart",
     "Job",
     "JobChunk",
     "LostTraces",

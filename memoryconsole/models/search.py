@@ -50,6 +50,26 @@ class Part(models.IntegerChoices):
     PROFILE = 4
 
 
+class IndexPart(models.Model):
+    """What a part of a store's index comes to, kept by triggers in the transaction that writes its entries, so that no
+    search counts them.
+
+    `entries`: how many there are. `last`: the largest primary key there ever was; it grows with every entry, since
+    they are written one transaction of a store after the other. `removals` grows whenever entries are taken away or
+    analysed again: while it stays, what was counted of a part still holds, but for the entries past the `last` of then.
+    """
+
+    store = models.ForeignKey("memoryconsole.Store", on_delete=models.CASCADE, db_index=False)
+    part = models.SmallIntegerField(choices=Part.choices)
+    entries = models.BigIntegerField()
+    last = models.BigIntegerField()
+    removals = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "mc_index_part"
+        constraints = [models.UniqueConstraint(fields=["store", "part"], name="index_part_once")]
+
+
 class IndexEntry(models.Model):
     """One searchable text, as the index knows it. Scope columns repeat the immutable row's, so that one scan
     decides.
@@ -129,10 +149,8 @@ class IndexEntry(models.Model):
                 name="index_entry_session",
                 condition=Q(session__isnull=False),
             ),
-            # How many a part has, and its last.
-            models.Index(
-                fields=["store", "part", "id"], name="index_entry_parts", condition=Q(part__gt=Part.RECALL)
-            ),
+            # What was added to a part.
+            models.Index(fields=["store", "part", "id"], name="index_entry_parts"),
             # What cascades look for. An entry has one of them.
             models.Index(fields=["record"], name="index_entry_record", condition=Q(record__isnull=False)),
             models.Index(fields=["summary"], name="index_entry_summary", condition=Q(summary__isnull=False)),

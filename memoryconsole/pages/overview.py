@@ -15,7 +15,7 @@ from memoryconsole.models import (
     Entity,
     EntryVector,
     Fact,
-    IndexEntry,
+    IndexPart,
     Job,
     LostTraces,
     Record,
@@ -113,7 +113,8 @@ def _model() -> tuple[embedding.Embedder | None, str]:
 
 
 def _indexing(store: Store, running: embedding.Embedder | None, failure: str) -> Indexing:
-    entries = IndexEntry.objects.filter(store=store, part=Part.RECALL).count()
+    counted = IndexPart.objects.filter(store=store, part=Part.RECALL).values_list("entries", flat=True)
+    entries = counted.first() or 0
     vectors = EntryVector.objects.filter(store=store, space=store.active_space_id, part=Part.RECALL).count()
     advisory = None
     if failure:

@@ -266,8 +266,7 @@ def _start(store: Store, model: embedding.Embedder | None, rows: Sequence[Search
     """
     parts = {row.part for row in rows} - {Part.GRAPH} | {Part.RECALL}
     last = [
-        f"SELECT id FROM mc_index_entry WHERE store_id = %(store)s AND part = {part:d} ORDER BY"  # noqa: S608
-        f" {'id' if part else 'stored_at DESC, number'} DESC LIMIT 1"
+        f"SELECT id FROM mc_index_entry WHERE store_id = %(store)s AND part = {part:d} ORDER BY id DESC LIMIT 1"  # noqa: S608
         for part in sorted(parts)
     ]
     with connection.cursor() as cursor:

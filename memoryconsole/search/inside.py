@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memoryconsole.models import Store
-from memoryconsole.search.fuse import COSINE_WEIGHT, NO_VECTOR, Gate, rank
+from memoryconsole.search.fuse import COSINE_WEIGHT, NO_VECTOR, Gate, Ranking, rank
 from memoryconsole.search.lexical import RECORDS, SUMMARIES, Ints
 from memoryconsole.search.read import (
     LOOK_UP_COST,
@@ -69,67 +69,69 @@ def in_session(store: Store, query: Query, session_id: str, *, limit: int) -> In
 
 _NONE: Ints = np.zeros(0, dtype=np.int64)
 
+_Near = tuple[Ints, Ints]
+"""(entry ids, their cosines)."""
 
-def _compared(
-    store: Store, ground: Ground, words: Words, vector: Whole, limit: int
-) -> dict[int, tuple[Ints, Ints]]:
+
+def _compared(store: Store, ground: Ground, words: Words, vector: Whole, limit: int) -> dict[int, _Near]:
     """(entry ids, cosines) of the session's SUMMARIES and RECORDS, of all that can be among the best `limit`."""
     kinds = {which: words.of_session(which) for which in (SUMMARIES, RECORDS)}
-    known = {which: _contenders(kind, _NONE, _NONE, limit) for which, kind in kinds.items()}
-    settled = [which for which, entries in known.items() if entries is not None]
-    first = _NONE
-    if settled and ground.total > 2 * FIRST * LOOK_UP_COST:
-        first = np.concatenate([_best(kinds[which], max(FIRST, limit)) for which in settled])
-    ids, cosine = _NONE, _NONE
-    wanted: dict[int, Ints] = {}
-    unsettled = [which for which in kinds if which not in settled]
-    if len(first) or unsettled:
-        ids, cosine, wanted = read_first(store, ground, vector, first, unsettled)
-    for which in settled:
-        # What is known of the first ones only ever leaves fewer: a strong row stays strong, and `sure` rises.
-        contenders = _contenders(kinds[which], ids, cosine, limit)
-        if contenders is None:
-            raise RuntimeError("a session's best rows by words were sure, and are not any more")
-        wanted[which] = contenders
-    rest = np.setdiff1d(np.concatenate(list(wanted.values())), first)
-    if len(rest):
-        more, cosines, _ = read_cosines(store, ground, vector, only=rest)
-        ids, cosine = np.concatenate([ids, more]), np.concatenate([cosine, cosines])
-    # The first ones stay: that one of them is strong may be why the others were not compared.
-    return {
-        which: _among(ids, cosine, np.concatenate([entries, _held(kinds[which])]))
-        for which, entries in wanted.items()
-    }
+    best = {which: each for which, kind in kinds.items() if (each := _best(kind, limit)) is not None}
+    several = ground.total > 2 * FIRST * LOOK_UP_COST
+    first = {which: best[which] if which in best and several else _NONE for which in kinds}
+    unsettled = [which for which in kinds if which not in best]
+    ids, cosine, listed = _NONE, _NONE, dict[int, Ints]()
+    if several or unsettled:
+        asked = np.concatenate(list(first.values()))
+        ids, cosine, listed = read_first(store, ground, vector, asked, unsettled)
+    near = {which: _among(ids, cosine, first[which]) for which in kinds}
+    # What is known of the first ones only ever leaves fewer: a strong row stays strong, and `sure` rises.
+    wanted = {which: _contenders(kinds[which], *near[which], limit) for which in best} | listed
+    rest = {which: np.setdiff1d(entries, first[which]) for which, entries in wanted.items()}
+    if any(map(len, rest.values())):
+        only = np.concatenate(list(rest.values()))
+        ids, cosine, _ = read_cosines(store, ground, vector, only=only)
+        # The first ones stay: that one of them is strong may be why the others were not compared.
+        near = {which: _and(near[which], _among(ids, cosine, rest[which])) for which in kinds}
+    return near
 
 
-def _held(words: Words) -> Ints:
-    return words.found.ids[words.found.in_scope]
-
-
-def _best(words: Words, most: int) -> Ints:
-    """The best in scope by words alone."""
+def _best(words: Words, limit: int) -> Ints | None:
+    """The best in scope by words alone. None: rows that hold no word can be among the best `limit`, too."""
     pool = pool_of(words, None, None)
-    return pool.ids[rank(pool, words.matches.ideal, Gate(), limit=most, near=0).order[:most]]
+    most = max(FIRST, limit)
+    ranking = rank(pool, words.matches.ideal, Gate(), limit=most, near=0)
+    return None if _sure(ranking, limit) is None else pool.ids[ranking.order[:most]]
 
 
-def _contenders(words: Words, ids: Ints, cosine: Ints, limit: int) -> Ints | None:
-    """Of the rows in scope that hold words, those that can be among the best `limit`, some of the cosines being known.
-    None: rows that hold no word can be, too.
+def _contenders(words: Words, ids: Ints, cosine: Ints, limit: int) -> Ints:
+    """Of the rows in scope that hold words, those that can be among the best `limit`, some of the cosines being known,
+    where it is sure that others cannot.
     """
-    pool = pool_of(words, *_among(ids, cosine, _held(words)))
+    pool = pool_of(words, ids, cosine)
     ranking = rank(pool, words.matches.ideal, Gate(), limit=limit, near=0)
+    sure = _sure(ranking, limit)
+    if sure is None:
+        raise RuntimeError("a session's best rows by words were sure, and are not any more")
+    return pool.ids[ranking.scores + np.where(pool.cosine == NO_VECTOR, _MOST, 0) >= sure]
+
+
+def _sure(ranking: Ranking, limit: int) -> int | None:
+    """The score of the last of the best `limit`, if no row without a word of the query can have it."""
     # Without a row that is known to be strong, who is admitted hangs on the cosines.
     if ranking.fallback or not 0 < limit <= len(ranking.order):
         return None
     sure = int(ranking.scores[ranking.order[limit - 1]])
-    if sure <= _MOST:
-        return None
-    return pool.ids[ranking.scores + np.where(pool.cosine == NO_VECTOR, _MOST, 0) >= sure]
+    return sure if sure > _MOST else None
 
 
-def _among(ids: Ints, cosine: Ints, entries: Ints) -> tuple[Ints, Ints]:
+def _among(ids: Ints, cosine: Ints, entries: Ints) -> _Near:
     kept = np.isin(ids, entries)
     return ids[kept], cosine[kept]
+
+
+def _and(near: _Near, more: _Near) -> _Near:
+    return np.concatenate([near[0], more[0]]), np.concatenate([near[1], more[1]])
 
 
 # What a cosine is worth at most.

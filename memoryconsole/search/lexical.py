@@ -178,14 +178,16 @@ class Matches:
     hits: Hits
 
     def words(self, rows: Ints) -> list[tuple[tuple[str, int], ...]]:
-        """Of each given row, the query's words that it holds, with their idf, rarest first."""
-        order = np.argsort(self.hits.rows, kind="stable")
-        ordered, terms = self.hits.rows[order], self.hits.terms[order]
-        spans = zip(np.searchsorted(ordered, rows), np.searchsorted(ordered, rows + 1), strict=True)
-        held = [
-            [(self.terms[term], int(self.idfs[term])) for term in terms[start:end]] for start, end in spans
+        """Of each given row, the query's words that it holds, with their idf, rarest first; none of a row -1."""
+        wanted = np.zeros(len(self.own), dtype=np.bool_)
+        wanted[rows[rows >= 0]] = True
+        kept = self.hits.where(wanted[self.hits.rows])
+        held: dict[int, list[tuple[str, int]]] = {}
+        for row, term in zip(kept.rows.tolist(), kept.terms.tolist(), strict=True):
+            held.setdefault(row, []).append((self.terms[term], int(self.idfs[term])))
+        return [
+            tuple(sorted(held.get(row, ()), key=lambda word: (-word[1], word[0]))) for row in rows.tolist()
         ]
-        return [tuple(sorted(words, key=lambda word: (-word[1], word[0]))) for words in held]
 
 
 def look_up(found: Found, wanted: Sequence[int]) -> Hits:

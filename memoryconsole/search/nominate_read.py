@@ -12,7 +12,7 @@ from memoryconsole.identity import FOLLOWED
 from memoryconsole.models import Store
 from memoryconsole.models.search import Part
 from memoryconsole.search.lexical import Found, Ints
-from memoryconsole.search.read import Ground
+from memoryconsole.search.read import Ground, Standing, counted
 from memoryconsole.search.texts import Kind
 from memoryconsole.search.vectors import COSINE_SCALE, Whole, cosines, literal
 from memoryconsole.statements import all_rows, one_row
@@ -162,11 +162,11 @@ def read_part(
                     FROM (SELECT id, {kind}_id AS row, number, store_id, part FROM mc_index_entry
                           WHERE {kind}_id = ANY(%s::bigint[]) OFFSET 0) AS seen
                     WHERE store_id = s.id AND part = {part:d})"""  # noqa: S608
-    total, packed, language, space, name, fingerprint, _ = one_row(
+    total, *standing, packed, language, space, name, fingerprint, _ = one_row(
         f"""
-        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = {part:d}), {rows}, {_SPACE},
-               {_SET_NEARLY}
+        SELECT counted.*, {rows}, {_SPACE}, {_SET_NEARLY}
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+        CROSS JOIN {counted([part], part)}
         WHERE s.id = %s
         """,  # noqa: S608
         [*([list(among)] if among is not None else []), store.pk],
@@ -180,6 +180,7 @@ def read_part(
         model=None if space is None else (name, fingerprint),
         part=part,
         kind=kind,
+        standing=Standing(*standing),
     )
     return ground, seen
 

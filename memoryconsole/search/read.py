@@ -5,7 +5,7 @@ The condition of a read scope alone is made by Django, from the one place that s
 its values are parameters, as all values are.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +33,25 @@ LOOK_UP_COST = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """Of the parts that are searched, together: how many entries, the last one's primary key, how often any were taken
+    away (`IndexPart`).
+    """
+
+    entries: int
+    last: int
+    removals: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ground:
     """What a search stands on: the store's live entries, those in scope, and the active space.
 
     `total`: entries of the store. `scope`: the ids of those in scope, ascending; None: all are.
     `model`: (name, fingerprint) of the model behind the space. `graph`: summaries of summaries are seen too.
     `part`: what is searched. `kind`: the kind of row whose primary keys are read along with entries that hold words.
-    `session`: the primary key of the session of which they are told to be or not to be.
+    `session`: the primary key of the session of which they are told to be or not to be. `standing`: what tells whether
+    what was counted of this ground before still holds; None: a ground of few rows, of which nothing is counted.
     """
 
     total: int
@@ -51,6 +63,7 @@ class Ground:
     part: Part = Part.RECALL
     kind: RowKind | None = None
     session: int | None = None
+    standing: Standing | None = None
 
     @property
     def entries(self) -> str:
@@ -93,6 +106,16 @@ def entries_in(scope: ReadScope) -> Q:
     return records | (Q(summary__isnull=False) & scope.context()) if scope.reads_summaries else records
 
 
+def counted(parts: Collection[Part], of: Part = Part.RECALL) -> str:
+    """SQL of one row `counted` beside a store `s`: the entries of the part `of`, and the Standing of the parts."""
+    return f"""LATERAL (
+        SELECT coalesce(sum(entries) FILTER (WHERE part = {of:d}), 0)::bigint AS total,
+               coalesce(sum(entries), 0)::bigint AS entries, coalesce(max(last), 0) AS last,
+               coalesce(sum(removals), 0)::bigint AS removals
+        FROM mc_index_part WHERE store_id = s.id AND part IN ({", ".join(str(part.value) for part in parts)})
+    ) AS counted"""  # noqa: S608
+
+
 def read_ground(store: Store, scope: ReadScope) -> Ground:
     """One statement. The scope is read here, once for both legs of the search."""
     where, values = _condition(scope)
@@ -102,20 +125,21 @@ def read_ground(store: Store, scope: ReadScope) -> Ground:
         seen = f"(SELECT string_agg(int8send(id), ''::bytea) FROM {entries})"  # noqa: S608
     row = one_row(
         f"""
-        SELECT (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = 0), {seen},
-               s.language, s.active_space_id, p.name, p.fingerprint
+        SELECT counted.*, {seen}, s.language, s.active_space_id, p.name, p.fingerprint
         FROM mc_store AS s LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+        CROSS JOIN {counted([Part.RECALL])}
         WHERE s.id = %s
         """,  # noqa: S608
         [*values, store.pk],
     )
-    total, packed, language, space, name, fingerprint = row
+    total, *standing, packed, language, space, name, fingerprint = row
     return Ground(
         total=total,
         scope=np.sort(unpacked(packed)) if values else None,
         language=language,
         space=space,
         model=None if space is None else (name, fingerprint),
+        standing=Standing(*standing),
     )
 
 
@@ -123,21 +147,29 @@ def read_session_ground(store: Store, session_id: str) -> Ground | None:
     """The ground of a search inside a session that sees the whole store, summaries of summaries too. One statement.
     None: the store has no such session.
     """
-    found = _all(
-        """
-        SELECT n.id, (SELECT count(*) FROM mc_index_entry WHERE store_id = s.id AND part = 0), s.language,
-               s.active_space_id, p.name, p.fingerprint
-        FROM mc_session AS n JOIN mc_store AS s ON s.id = n.store_id
-        LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
-        WHERE n.store_id = %s AND n.session_id = %s
-        """,
-        [store.pk, session_id],
-    )
+    found = all_rows(_SESSION_GROUND, {"store": store.pk, "session": session_id})
     if not found:
         return None
-    ((session, total, language, space, name, fingerprint),) = found
-    model = None if space is None else (name, fingerprint)
-    return Ground(total, None, language, space, model, graph=True, session=session)
+    ((total, entries, last, removals, session, language, space, name, fingerprint),) = found
+    return Ground(
+        total=total,
+        scope=None,
+        language=language,
+        space=space,
+        model=None if space is None else (name, fingerprint),
+        graph=True,
+        session=session,
+        standing=Standing(entries, last, removals),
+    )
+
+
+_SESSION_GROUND = f"""
+    SELECT counted.*, n.id, s.language, s.active_space_id, p.name, p.fingerprint
+    FROM mc_session AS n JOIN mc_store AS s ON s.id = n.store_id
+    LEFT JOIN mc_embedding_space AS p ON p.id = s.active_space_id
+    CROSS JOIN {counted([Part.RECALL, Part.GRAPH])}
+    WHERE n.store_id = %(store)s AND n.session_id = %(session)s
+"""  # noqa: S608
 
 
 def read_found(
@@ -283,19 +315,37 @@ def read_places(store: Store, scores: dict[int, int]) -> dict[int, Place]:
 
 
 def read_frequencies(
-    store: Store, ground: Ground, keys: Sequence[int], *, cap: int
+    store: Store, ground: Ground, keys: Sequence[int], *, cap: int, since: Mapping[int, int] | None = None
 ) -> dict[int, tuple[int, int]]:
-    """(how many entries hold it, bytes of their forward lists) by key, counted to `cap` entries. One statement."""
-    rows = _all(
-        f"""
-        SELECT key, held.entries, held.bytes
-        FROM unnest(%s::bigint[]) AS key, LATERAL (
-            SELECT count(*) AS entries, coalesce(sum(size), 0)::bigint AS bytes FROM (
-                SELECT octet_length(forward) AS size FROM mc_index_entry
-                WHERE store_id = %s AND keys @> ARRAY[key]{ground.entries} LIMIT %s) AS counted) AS held
-        """,  # noqa: S608
-        [list(keys), store.pk, cap],
-    )
+    """(how many entries hold it, bytes of their forward lists) by key, counted to `cap` entries; of the keys in
+    `since`, the entries past a primary key alone. One statement, none for nothing to count.
+    """
+    asked: list[tuple[str, list[Any]]] = []
+    if keys:
+        whole = f"""
+            SELECT key, held.entries, held.bytes
+            FROM unnest(%s::bigint[]) AS key, LATERAL (
+                SELECT count(*) AS entries, coalesce(sum(size), 0)::bigint AS bytes FROM (
+                    SELECT octet_length(forward) AS size FROM mc_index_entry
+                    WHERE store_id = %s AND keys @> ARRAY[key]{ground.entries} LIMIT %s) AS counted) AS held
+        """  # noqa: S608
+        asked.append((whole, [list(keys), store.pk, cap]))
+    if since:
+        # Fenced by OFFSET: the index of the keys would lead to all the entries that hold them.
+        added = f"""
+            SELECT known.key, count(added.id), coalesce(sum(added.size), 0)::bigint
+            FROM unnest(%s::bigint[], %s::bigint[]) AS known (key, last)
+            LEFT JOIN (
+                SELECT id, keys, octet_length(forward) AS size FROM mc_index_entry
+                WHERE store_id = %s{ground.entries} AND id > %s OFFSET 0) AS added
+            ON added.id > known.last AND known.key = ANY(added.keys)
+            GROUP BY known.key
+        """  # noqa: S608
+        asked.append((added, [list(since), list(since.values()), store.pk, min(since.values())]))
+    if not asked:
+        return {}
+    statement = " UNION ALL ".join(part for part, _ in asked)
+    rows = _all(statement, [value for _, values in asked for value in values])
     return {hashed: (entries, size) for hashed, entries, size in rows}
 
 

@@ -2,7 +2,7 @@
 
 Statements, whatever the store and the query: the ground; the rows that hold words; the vectors, when the
 query has one; where the rows on the answer are. One more when a declared alias of several words is looked for
-(its phrase is checked in the text), and one more in a store of more than MAX_ROWS entries (two
+(its phrase is checked in the text), and at most one more in a store of more than MAX_ROWS entries (two
 where the rows are longer than MAX_FOUND_BYTES). A blank query is
 one statement.
 """

@@ -9,8 +9,9 @@ import numpy as np
 
 from memoryconsole.models import Store
 from memoryconsole.search.analyze import occurs, phrase, phrase_terms, query_units
+from memoryconsole.search.frequencies import frequencies
 from memoryconsole.search.lexical import Found, Ints, Matches, holding, idf, impacts, key, match
-from memoryconsole.search.read import Ground, read_found, read_frequencies, read_texts
+from memoryconsole.search.read import Ground, read_found, read_texts
 from memoryconsole.search.texts import salt
 
 # Exact to here: every row that holds a word of the query is scored. In a larger store a query's commonest
@@ -52,8 +53,8 @@ class _Cue:
 
 
 def read_words(store: Store, ground: Ground, text: str, cue_terms: Sequence[str]) -> Words:
-    """One statement; one more above MAX_ROWS, two more above MAX_FOUND_BYTES, and one more for aliases of several
-    words.
+    """One statement; at most one more above MAX_ROWS, two more above MAX_FOUND_BYTES, and one more for aliases of
+    several words.
     """
     every = query_units(text, ground.language)
     units = every[:MAX_UNITS]
@@ -110,8 +111,8 @@ def _common(store: Store, ground: Ground, keys: dict[str, int]) -> tuple[dict[st
 
     The rarest term that occurs is always looked for, whatever it finds.
     """
-    frequencies = read_frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
-    ordered = sorted((*frequencies[hashed], term) for term, hashed in keys.items() if frequencies[hashed][0])
+    counted = frequencies(store, ground, list(keys.values()), cap=MAX_ROWS + 1)
+    ordered = sorted((*counted[hashed], term) for term, hashed in keys.items() if counted[hashed][0])
     rows = accumulate(entries for entries, _, _ in ordered)
     sizes = accumulate(size for _, size, _ in ordered)
     over = [row > MAX_ROWS or size > MAX_FOUND_BYTES for row, size in zip(rows, sizes, strict=True)]

@@ -248,10 +248,11 @@ def test_top_k(ask, why, say):
 def test_top_k_by_score_where_the_place_was_not_kept(ask, why, say, monkeypatch):
     monkeypatch.setattr(retrieve, "NEAR_MISSES", 0)
     say("walrus", "walrus and so on", "walrus and so on and on with more words of no use")
-    told = why(ask("walrus", top_k=1), "mem:3")
+    asked = ask("walrus", top_k=1)
+    told = why(asked, "mem:3")
     assert (told["bound"], told["unit"]) == ("top_k", "score")
     assert told["value"] + told["by"] == told["limit"]
-    last = Trace.objects.latest("asked_at").seen["candidates"][-1]
+    last = Trace.objects.get(pk=asked).seen["candidates"][-1]
     assert told["limit"] == last[1]
     found = Trace.objects.get(pk=ask("walrus", top_k=3)).seen["candidates"]
     assert told["value"] == next(each[1] for each in found if each[0] == "mem:3")

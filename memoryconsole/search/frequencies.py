@@ -1,0 +1,78 @@
+"""How many entries hold each of a query's words, where there are too many entries to read all that do.
+
+Theory of operation. To count a common word, its entries must be visited: it is most of the time of such a search. So a
+process remembers what it counted of common words. A count holds for as long as nothing is taken away from the part
+(`IndexPart.removals`), but for what was added since, and that is looked at anew each time: the entries past the last
+one of then. The answer is the one a count would give, in any process, with or without a memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from memoryconsole.models import Store
+from memoryconsole.search.read import Ground, Standing, read_frequencies
+
+Frequency: TypeAlias = tuple[int, int]
+"""(how many entries hold a word, bytes of their forward lists)."""
+
+# A word of fewer entries is counted as quickly as it is remembered.
+WORTH_KEEPING = 1_000
+# Entries added since a word was counted, beyond which it is counted again.
+MAX_ADDED = 2_000
+# Words remembered, of all stores together: some hundred bytes each.
+MAX_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    frequency: Frequency
+    at: Standing
+
+
+_kept: dict[tuple[str, str, int, int], _Counted] = {}
+
+
+def frequencies(store: Store, ground: Ground, keys: Sequence[int], *, cap: int) -> dict[int, Frequency]:
+    """The frequency of each key in what the ground searches; above `cap` entries no more is known than that.
+
+    One statement at most: what was not counted before is counted, and what was added since to what was.
+    """
+    now = ground.standing
+    if now is None:
+        return read_frequencies(store, ground, keys, cap=cap)
+    held = {
+        key: each
+        for key in keys
+        if (each := _kept.get(_name(store, ground, cap, key))) and _holds(each.at, now)
+    }
+    unknown = [key for key in keys if key not in held]
+    since = {key: each.at.last for key, each in held.items() if each.at.last < now.last}
+    read = read_frequencies(store, ground, unknown, cap=cap, since=since)
+    found = {key: _sum(held[key].frequency, read.get(key), cap) if key in held else read[key] for key in keys}
+    for key, frequency in found.items():
+        if frequency[0] >= WORTH_KEEPING:
+            _keep(_name(store, ground, cap, key), _Counted(frequency, now))
+    return found
+
+
+def _holds(then: Standing, now: Standing) -> bool:
+    """Whether what was counted then is right for now, but for a few entries added. A snapshot may be older than one
+    that another request counted in.
+    """
+    return then.removals == now.removals and then.last <= now.last and now.entries - then.entries <= MAX_ADDED
+
+
+def _sum(counted: Frequency, added: Frequency | None, cap: int) -> Frequency:
+    entries, size = added or (0, 0)
+    return min(counted[0] + entries, cap), counted[1] + size
+
+
+def _name(store: Store, ground: Ground, cap: int, key: int) -> tuple[str, str, int, int]:
+    return store.public_id, ground.entries, cap, key
+
+
+def _keep(name: tuple[str, str, int, int], counted: _Counted) -> None:
+    if len(_kept) >= MAX_KEPT:
+        _kept.clear()
+    _kept[name] = counted
