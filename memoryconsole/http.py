@@ -5,6 +5,7 @@ import logging
 import math
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -18,8 +19,9 @@ from rest_framework.request import Request
 from memoryconsole import errors
 from memoryconsole.jsons import write_plain
 from memoryconsole.middleware import current_request_id
-from memoryconsole.models import Token
+from memoryconsole.models import Token, User
 from memoryconsole.models.records import storable
+from memoryconsole.statements import Given, compiled, instances
 
 log = logging.getLogger(__name__)
 
@@ -39,15 +41,24 @@ class TokenAuthentication(authentication.BaseAuthentication):
         if scheme.lower() != "bearer":
             return None
         now = timezone.now()
-        token = Token.objects.select_related("user").filter(digest=Token.digest_of(text.strip())).first()
-        if token is None or not token.usable_at(now) or not token.user.is_active:
+        found = instances(_token_statement(), (Token, User), {"digest": Token.digest_of(text.strip())})
+        if not found:
+            raise errors.NotAuthenticated("The token is unknown, expired or revoked")
+        ((token, user),) = found
+        if not token.usable_at(now) or not user.is_active:
             raise errors.NotAuthenticated("The token is unknown, expired or revoked")
         if token.last_used_at is None or now - token.last_used_at > LAST_USED_EVERY:
             Token.objects.filter(pk=token.pk).update(last_used_at=now)
-        return token.user, token
+        token.user = user
+        return user, token
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+@cache
+def _token_statement() -> str:
+    return compiled(Token.objects.select_related("user").filter(digest=Given("digest")))
 
 
 class SessionAuthentication(authentication.SessionAuthentication):

@@ -6,11 +6,13 @@ Bytes are half as long as in PostgreSQL's text form, and nobody takes them apart
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import psycopg
-from django.db import NotSupportedError, OperationalError, connection
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, OperationalError, connection
+from django.db.models import Expression, Model, QuerySet
 from numpy.typing import NDArray
 from psycopg.types.numeric import Int8Dumper
 
@@ -44,6 +46,44 @@ def all_rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]
     Raises OperationalError when a column that is read changed its type since the plan was made.
     """
     return _rows(statement, {name: _written(value) for name, value in values.items()}, keeps_plan=True)
+
+
+class Given(Expression):
+    """In the conditions of a queryset that is `compiled`: a value that comes with each call, by its name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
+        return f"%({self.name})s", ()
+
+
+def compiled(rows: QuerySet[Any]) -> str:
+    """A queryset as a statement for `instances`: to have the framework put one together takes it longer than PostgreSQL
+    takes to answer. Raises ValueError when it holds a value that is not Given.
+    """
+    statement, values = rows.query.sql_with_params()
+    if values:
+        raise ValueError("a compiled queryset holds values of one call")
+    return str(statement)
+
+
+def instances(
+    statement: str, models: Sequence[type[Model]], values: Mapping[str, Any]
+) -> list[tuple[Any, ...]]:
+    """The rows of a `compiled` queryset of the first model, with those that it selects along: an instance of each."""
+    names = [[field.attname for field in model._meta.concrete_fields] for model in models]
+    found = []
+    for row in all_rows(statement, values):
+        columns = iter(row)
+        found.append(
+            tuple(
+                model.from_db(DEFAULT_DB_ALIAS, named, list(islice(columns, len(named))))
+                for model, named in zip(models, names, strict=True)
+            )
+        )
+    return found
 
 
 def one_row(statement: str, values: Sequence[Any]) -> tuple[Any, ...]:

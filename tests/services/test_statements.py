@@ -9,8 +9,9 @@ from django.db import OperationalError, ProgrammingError, connection
 from django.test.utils import CaptureQueriesContext
 
 from memoryconsole.errors import NotFound
+from memoryconsole.models import Token, User
 from memoryconsole.snapshot import snapshot
-from memoryconsole.statements import all_rows, one_row
+from memoryconsole.statements import Given, all_rows, compiled, instances, one_row
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMED = uuid.UUID("5f0c1d2e-3a4b-4c5d-8e6f-708192a3b4c5")
@@ -133,3 +134,22 @@ def test_a_refusal_in_a_snapshot_leaves_the_plans(store):
     with pytest.raises(ZeroDivisionError), snapshot():
         raise ZeroDivisionError
     assert planned("left_standing") == []
+
+
+def test_instances_are_those_of_the_queryset(store, ada):
+    token, _ = Token.issue(user=ada, now=NOW, name="probe", scopes=["read", "write"], expires_at=NOW)
+    by_orm = Token.objects.select_related("user").get(pk=token.pk)
+    statement = compiled(Token.objects.select_related("user").filter(digest=Given("digest")))
+    ((found, user),) = instances(statement, (Token, User), {"digest": bytes(token.digest)})
+    for read, expected in ((found, by_orm), (user, by_orm.user)):
+        for field in expected._meta.concrete_fields:
+            one, other = getattr(read, field.attname), getattr(expected, field.attname)
+            assert (bytes(one) if isinstance(other, memoryview) else one) == other, field.name
+            assert isinstance(one, type(other)) or isinstance(other, memoryview), field.name
+        assert not read._state.adding
+    assert instances(statement, (Token, User), {"digest": b"none"}) == []
+
+
+def test_a_compiled_queryset_holds_no_value_of_one_call(store):
+    with pytest.raises(ValueError, match="values of one call"):
+        compiled(Token.objects.filter(digest=b"x"))
