@@ -301,8 +301,9 @@ _PLAN: Final = f"""
     )
     {select_texts("ARRAY(SELECT number FROM first WHERE NOT record)", "ARRAY(SELECT number FROM first WHERE record)")}
     UNION ALL
-    SELECT 'step', number, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           json_build_array(step, CASE WHEN rows THEN 'mem' ELSE 'ep' END, numbers)::text
+    SELECT 'steps', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           coalesce(json_agg(json_build_array(number, CASE WHEN rows THEN 'mem' ELSE 'ep' END, numbers)
+                             ORDER BY step), '[]')::text
     FROM listed
 """  # noqa: S608  (constants of this module)
 
@@ -327,6 +328,5 @@ def _plan(store: Store, nominated: Nominated, most: int) -> tuple[list[_Step], l
             "ingest": INGEST_PAYLOAD,
         },
     )
-    steps = sorted((*json.loads(row[-1]), row[1]) for row in rows if row[0] == "step")
-    texts = [row for row in rows if row[0] != "step"]
-    return [(number, kind, listed) for _, kind, listed, number in steps], texts
+    (steps,) = (json.loads(row[-1]) for row in rows if row[0] == "steps")
+    return steps, [row for row in rows if row[0] != "steps"]

@@ -83,16 +83,22 @@ class _Row(NamedTuple):
     payload_digest: bytes | None
     payload: Payload | None
 
-    def message(self) -> Message:
-        """The row in a graph's block, its payload in its stead where that may be shown."""
+    @property
+    def page(self) -> Page:
+        """All of the text that stands in a graph's block: its payload's where that may be shown."""
         text = self.content if self.hydrated is None else self.hydrated
+        return Page(content=text, content_chars=len(text))
+
+    def shown(self, place: int, page: Page) -> Message:
+        """The row in a graph's block, at this place among its sources, with this much of its text."""
         return Message(
             store_id=self.number,
+            source_index=place,
             session_id=self.session_id,
             source=self.channel,
             from_current_session=self.current,
             role=self.role,
-            page=Page(content=text, content_chars=len(text)),
+            page=page,
             content_source=MESSAGE if self.hydrated is None else EXTERNALIZED_PAYLOAD,
             transcript_content=None if self.hydrated is None else self.content,
             externalized=self.payload,
@@ -231,8 +237,8 @@ class _Nodes(_Asked):
 class _Messages(_Asked):
     kind = "mem"
 
-    def __getitem__(self, number: int) -> Message:
-        return self._texts.row(number).message()
+    def __getitem__(self, number: int) -> _Row:
+        return self._texts.row(number)
 
 
 def read_payload_facts(facts: Mapping[str, Any]) -> Payload:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
@@ -253,7 +253,7 @@ def _raw(
             break
         part, found = hit_page(hit.page.content, query, budget=budget.left, count=budget.count)
         budget.charge(part.content)
-        messages.append(replace(hit, page=part, content_source=RAW_SEARCH_HIT, match_window_offset=found))
+        messages.append(hit._replace(page=part, content_source=RAW_SEARCH_HIT, match_window_offset=found))
         if part.has_more:
             stopped_at = hit.store_id
             break

@@ -154,6 +154,24 @@ _RAW_PAGINATION: Table = {
     "next_store_id": _integer,
 }
 
+_DATACLASSES: Final[tuple[Any, ...]] = (
+    SummaryBlock,
+    ChildrenBlock,
+    MessagesBlock,
+    Child,
+    Payload,
+    GraphPagination,
+    RawPagination,
+)
+# What the members of a value are where they are not given.
+_DEFAULTS: Final[Mapping[type, Mapping[str, Any]]] = {
+    Message: Message._field_defaults,
+    **{
+        kind: {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+        for kind in _DATACLASSES
+    },
+}
+
 # Always written, whatever they hold. A session is written where it is not the request's.
 _OF_SUMMARY: Final = _SUMMARY.keys() - {"session_id"}
 _OF_CHILD: Final = _CHILD.keys() - {"session_id"}
@@ -182,7 +200,7 @@ def _read(kind: type[Value], written: Mapping[str, Any], table: Table, **more: A
 
 
 def _write(value: Any, table: Table, always: Collection[str]) -> Json:
-    defaults = {field.name: field.default for field in fields(value) if field.default is not MISSING}
+    defaults = _DEFAULTS[type(value)]
     return {
         name: getattr(value, name)
         for name in table

@@ -4,18 +4,18 @@ Rule 1: whatever enters is one of these frozen values, or one of blocks.py. Rule
 things. A source that is missing, or lies in another session, is None at its place. A number that stands at a
 place must have been read; what was not read has no place here, and the answer says that there is more.
 
-A row is a :class:`~provenance.expand_query.core.blocks.Message` whose page is its whole text, whether it is
-hydrated already decided: then the page is the payload's text and ``transcript_content`` the row's. What is
-made of it shows a shorter page and is otherwise the same.
+A :class:`Row` has its whole text for its page, whether it is hydrated already decided: then the page is the
+payload's text and ``transcript_content`` the row's. A :class:`~provenance.expand_query.core.blocks.Message` is made
+of it once it is known what is shown; one whose page is a whole text is a row itself, as a hit is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
-from provenance.expand_query.core.blocks import InvalidBlocks, Message
+from provenance.expand_query.core.blocks import InvalidBlocks, Message, Page
 
 SourcesType = Literal["", "messages", "nodes"]
 Value = TypeVar("Value")
@@ -46,6 +46,16 @@ class Node:
             raise InvalidBlocks(f"node {self.node_id}: {len(self.sources)} of {self.total_sources} sources")
 
 
+class Row(Protocol):
+    """A row as it was read, its page the whole of its text. Nothing else of it matters until it is shown."""
+
+    @property
+    def page(self) -> Page: ...
+
+    def shown(self, place: int, page: Page) -> Message:
+        """The row as a source at this place, with this much of its text."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
     """The nodes and rows below the selected ones, by public number. More of either changes nothing.
@@ -55,12 +65,12 @@ class Lineage:
     """
 
     nodes: Mapping[int, Node] = field(default_factory=dict)
-    messages: Mapping[int, Message] = field(default_factory=dict)
+    messages: Mapping[int, Row] = field(default_factory=dict)
 
     def node(self, number: int) -> Node:
         return _read(self.nodes, number, "node")
 
-    def message(self, number: int) -> Message:
+    def message(self, number: int) -> Row:
         return _read(self.messages, number, "row")
 
 
