@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from memoryconsole.jsons import write
 from memoryconsole.refs import is_named, name_key, split_name, split_ref
+from memoryconsole.statements import all_rows
 
 MAX_LABELS = 8
 
@@ -105,9 +106,10 @@ class Trace(models.Model):
     def insert(self) -> None:
         """Write this new row, in one statement that is its own transaction: every answer waits for it."""
         fields = self._meta.concrete_fields
-        values = [_prepared(field, getattr(self, field.attname)) for field in fields]
-        with connection.cursor() as cursor:
-            cursor.execute(_insert_statement(), values)
+        all_rows(
+            _insert_statement(),
+            {field.attname: _prepared(field, getattr(self, field.attname)) for field in fields},
+        )
 
 
 def _prepared(field: AnyField, value: Any) -> Any:
@@ -119,10 +121,10 @@ def _prepared(field: AnyField, value: Any) -> Any:
 
 @cache
 def _insert_statement() -> str:
-    columns = [str(field.column) for field in Trace._meta.concrete_fields]
-    places = ", ".join(["%s"] * len(columns))
-    names = ", ".join(f'"{column}"' for column in columns)
-    return f"INSERT INTO mc_trace ({names}) VALUES ({places})"  # noqa: S608  (columns of the model)
+    fields = Trace._meta.concrete_fields
+    names = ", ".join(f'"{field.column}"' for field in fields)
+    places = ", ".join(f"%({field.attname})s" for field in fields)
+    return f"INSERT INTO mc_trace ({names}) VALUES ({places}) RETURNING id"  # noqa: S608  (columns of the model)
 
 
 def row_key(kind: str, number: int) -> int:
