@@ -182,24 +182,25 @@ def findable(through: str = "") -> Q:
 # Common table expressions behind `WITH RECURSIVE hit (entity_id) AS (...),`, with the parameter %(store)s.
 # `survivor (start_id, id)`: what each hit is read as. `family (survivor_id, id)`: each survivor's members, itself
 # among them. `current_entity (id)`: the survivors that still have provenance: somebody declared a member, or a live
-# record (of a version and a document that are not deleted) or a live summary mentions one.
+# record (of a version and a document that are not deleted) or a live summary mentions one. `declared` goes along, so
+# that nobody looks the members up once more.
 FOLLOWED = f"""
-    walked (start_id, id, status, merged_into_id, hops) AS (
-        SELECT e.id, e.id, e.status, e.merged_into_id, 0 FROM mc_entity AS e
+    walked (start_id, id, status, merged_into_id, declared, hops) AS (
+        SELECT e.id, e.id, e.status, e.merged_into_id, e.declared, 0 FROM mc_entity AS e
         WHERE e.store_id = %(store)s AND e.id IN (SELECT entity_id FROM hit)
         UNION ALL
-        SELECT w.start_id, e.id, e.status, e.merged_into_id, w.hops + 1
+        SELECT w.start_id, e.id, e.status, e.merged_into_id, e.declared, w.hops + 1
         FROM walked AS w JOIN mc_entity AS e ON e.id = w.merged_into_id WHERE w.hops < {MAX_HOPS}),
-    survivor (start_id, id) AS (SELECT start_id, id FROM walked WHERE status = 'active'),
-    family (survivor_id, id, hops) AS (
-        SELECT DISTINCT id, id, 0 FROM survivor
+    survivor (start_id, id, declared) AS (SELECT start_id, id, declared FROM walked WHERE status = 'active'),
+    family (survivor_id, id, declared, hops) AS (
+        SELECT DISTINCT id, id, declared, 0 FROM survivor
         UNION ALL
-        SELECT f.survivor_id, e.id, f.hops + 1
+        SELECT f.survivor_id, e.id, e.declared, f.hops + 1
         FROM family AS f JOIN mc_entity AS e ON e.store_id = %(store)s AND e.merged_into_id = f.id
         WHERE f.hops < {MAX_HOPS}),
     current_entity (id) AS (
-        SELECT DISTINCT f.survivor_id FROM family AS f JOIN mc_entity AS e ON e.id = f.id
-        WHERE e.declared OR EXISTS (
+        SELECT DISTINCT f.survivor_id FROM family AS f
+        WHERE f.declared OR EXISTS (
             SELECT FROM mc_mention AS m
             LEFT JOIN mc_record AS r ON r.id = m.record_id
             LEFT JOIN mc_passage AS p ON p.record_id = m.record_id

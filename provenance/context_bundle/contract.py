@@ -6,11 +6,11 @@ fails as a whole.
 
 from typing import Any
 
-import fastjsonschema
+import jsonschema_rs
 
 from provenance.context_bundle.core.schema import SCHEMA
 
-_envelope = fastjsonschema.compile(SCHEMA)
+_envelope = jsonschema_rs.validator_for(SCHEMA)
 
 
 class ContractBroken(RuntimeError):
@@ -20,7 +20,10 @@ class ContractBroken(RuntimeError):
 def check_envelope(body: Any) -> None:
     """Raises ContractBroken unless the body is a closed envelope."""
     try:
-        _envelope(body)
-    except fastjsonschema.JsonSchemaValueException as fault:
+        _envelope.validate(body)
+    except jsonschema_rs.ValidationError as fault:
         # Where, not what: the value may be a stored text.
-        raise ContractBroken(f"{fault.name}: {fault.rule}") from None
+        place = "/".join(map(str, fault.instance_path))
+        raise ContractBroken(f"/{place}: {fault.schema_path[-1]}") from None
+    except ValueError:
+        raise ContractBroken("a value that JSON does not have") from None

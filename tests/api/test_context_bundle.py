@@ -316,6 +316,31 @@ def test_only_current_passages_and_testimony_come_unless_asked_for(harbour, say)
     assert (old["claim_id"], old["is_current_testimony"]) == (claim, False)
 
 
+def test_an_anchor_is_looked_for_in_every_span_of_a_claim_and_nowhere_else(harbour):
+    text = "The Tern sails at noon. Nobody waits. The Dusk rests."
+    dusk, tern = harbour.entity("Dusk"), harbour.entity("Tern")
+    (passage,) = harbour.passages(harbour.document(text))
+    for entity, name in ((dusk, "Dusk"), (tern, "Tern")):
+        harbour.post(
+            "/mentions", {"chunk_id": passage["chunk_id"], "entity_id": entity, "quote": name}, status=(201,)
+        )
+
+    def claim(said, *words):
+        spans = [{"start": text.index(each), "end": text.index(each) + len(each)} for each in words]
+        body = {"chunk_id": passage["chunk_id"], "claim_text": said, "spans": spans}
+        return harbour.post("/claims", body)["id"]
+
+    both = claim("One sails, one rests.", "The Tern sails", "The Dusk rests")
+    rests = claim("It rests.", "The Dusk rests")
+    waits = claim("Nobody waits for either.", "Nobody waits", "at noon")
+    found = {
+        entity: {row["claim_id"] for row in harbour.said(entity_ids=[entity])["evidence"]}
+        for entity in (dusk, tern)
+    }
+    assert found == {dusk: {both, rests}, tern: {both}}
+    assert waits in {row["claim_id"] for row in harbour.said("Nobody waits")["evidence"]}
+
+
 def test_a_deleted_message_takes_its_claims_with_it(api, harbour, say, store):
     (ref,) = say({"content": "the ferry leaves at nine"})
     (chunk,) = harbour.said()["chunks"]

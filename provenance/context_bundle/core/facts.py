@@ -6,6 +6,7 @@ disagreements and their neighbours. ``envelope_of`` shows facts wherever some ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -188,10 +189,11 @@ def backed(
 def evidence_totals(shown: Sequence[Fact], chosen: Sequence[Backing]) -> list[Json]:
     """Two rows a fact, zeros included. Raises InvalidSeen when more lineages were read than counted."""
     rows = []
+    counts = Counter((each.fact, each.stance) for each in chosen)
     for fact in shown:
         for stance in STANCES:
             total = fact.supports if stance == "supports" else fact.contradicts
-            returned = sum((each.fact, each.stance) == (fact.number, stance) for each in chosen)
+            returned = counts[fact.number, stance]
             if returned > total:
                 raise InvalidSeen(f"fact {fact.number} {stance}: {returned} lineages read, {total} counted")
             rows.append(

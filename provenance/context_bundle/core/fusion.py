@@ -65,7 +65,8 @@ def rrf(channels: Sequence[Sequence[K]], constant: int = RRF_CONSTANT) -> list[F
         for key, rank in place.items():
             scores[key] = scores.get(key, 0) + shares[rank - 1]
     ordered = sorted(sorted(scores), key=scores.__getitem__, reverse=True)
-    return [Fused(key, tuple(place.get(key) for place in places)) for key in ordered]
+    ranks = zip(*(map(place.get, ordered) for place in places), strict=True)
+    return [Fused(key, each) for key, each in zip(ordered, ranks, strict=True)]
 
 
 @lru_cache(maxsize=64)

@@ -181,10 +181,10 @@ class Facts:
 
     def _fact(self, row: tuple[Any, ...]) -> Read:
         (_pk, number, fact_id, kind, said, statement, valid_from, valid_until, precision, ingested_at, invalidated_at,
-         support, group, held, visible, supports, contradicts, *named) = row  # fmt: skip
-        subject, other = (None if end is None else self.ends[end] for end in named)
+         support, group, held, visible, supports, contradicts, subject_pk, object_pk) = row  # fmt: skip
+        subject, other = self.ends[subject_pk], None if object_pk is None else self.ends[object_pk]
         ends = tuple(end.entity for end in (subject, other) if end is not None and end.current)
-        is_alone = named[1] is None
+        is_alone = object_pk is None
         fact = None
         if visible and subject is not None and (is_alone or other is not None):
             fact = Fact(

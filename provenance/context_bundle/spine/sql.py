@@ -78,6 +78,15 @@ def in_words(spans: str) -> str:
         WHERE m.since < (s ->> 1)::integer AND (s ->> 0)::integer < m.until))"""
 
 
+IN_CLAIM: Final = f"""
+    (m.since < c.char_end AND c.char_start < m.until
+     OR (m.since IS NULL OR jsonb_array_length(c.spans) > 1) AND {in_words("c.spans")})
+"""
+"""`in_words` of a claim `c`. Its first span stands in columns, and mostly there is no other: a passage has many claims,
+and to take the JSON of each apart is slow.
+"""
+
+
 def scope_values(scope: Scope, *, later: bool) -> dict[str, Any]:
     """The values of HELD."""
     begins_by, ends_after = bounds(scope)

@@ -15,6 +15,7 @@ from provenance.context_bundle.spine.anchors import Anchor
 from provenance.context_bundle.spine.sql import (
     CURRENT_PASSAGE,
     CURRENT_TESTIMONY,
+    IN_CLAIM,
     MENTIONED,
     PASSAGE,
     SAID,
@@ -31,7 +32,7 @@ _ABOUT: Final = f"""
         SELECT DISTINCT k.anchor, n.record_id, n.since, n.until
         FROM kin AS k JOIN ({MENTIONED}) AS n ON n.entity_id = k.member WHERE n.record_id IS NOT NULL),
     tied AS (
-        SELECT m.anchor, c.id FROM m JOIN mc_claim AS c ON c.record_id = m.record_id WHERE {in_words("c.spans")}
+        SELECT m.anchor, c.id FROM m JOIN mc_claim AS c ON c.record_id = m.record_id WHERE {IN_CLAIM}
         UNION
         SELECT m.anchor, o.claim_id FROM m JOIN mc_claim_occurrence AS o ON o.record_id = m.record_id
         WHERE {in_words("o.spans")})

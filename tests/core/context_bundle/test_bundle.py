@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import replace
 
-import fastjsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 
@@ -13,8 +13,8 @@ from tests.contracts.check_envelope import check
 from tests.core.context_bundle.builders import day
 from tests.core.context_bundle.worlds import claims_worlds, facts_worlds, relaxed
 
-is_envelope = fastjsonschema.compile(SCHEMA)
-is_bundle = fastjsonschema.compile(BUNDLE_SCHEMA)
+is_envelope = jsonschema_rs.validator_for(SCHEMA).validate
+is_bundle = jsonschema_rs.validator_for(BUNDLE_SCHEMA).validate
 
 
 @relaxed

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-import fastjsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from tests.contracts.check_envelope import check
 from tests.core.context_bundle.builders import FRESH, SCOPE, chunk, claim, day, document, said, uuid
 from tests.core.context_bundle.worlds import ClaimsWorld, claims_worlds, relaxed
 
-is_envelope = fastjsonschema.compile(SCHEMA)
+is_envelope = jsonschema_rs.validator_for(SCHEMA).validate
 
 
 def seen(claims=(), chunks=(), *, claim_channels=None, **given):

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 
-import fastjsonschema
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +31,7 @@ from tests.core.context_bundle.builders import (
 )
 from tests.core.context_bundle.worlds import FactsWorld, facts_worlds, relaxed, stands
 
-is_envelope = fastjsonschema.compile(SCHEMA)
+is_envelope = jsonschema_rs.validator_for(SCHEMA).validate
 
 ANCHORED = FactsRequest(query="winch", entity_ids=(uuid("e", 1),))
 
