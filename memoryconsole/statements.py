@@ -72,10 +72,15 @@ def compiled(rows: QuerySet[Any]) -> str:
 def instances(
     statement: str, models: Sequence[type[Model]], values: Mapping[str, Any]
 ) -> list[tuple[Any, ...]]:
-    """The rows of a `compiled` queryset of the first model, with those that it selects along: an instance of each."""
+    """The rows of a `compiled` queryset of the first model, with those that it selects along, in their order, none of
+    which may be missing: an instance of each. Raises ValueError for other models than are selected.
+    """
     names = [[field.attname for field in model._meta.concrete_fields] for model in models]
+    width = sum(map(len, names))
     found = []
     for row in all_rows(statement, values):
+        if len(row) != width:
+            raise ValueError(f"{len(row)} columns for models of {width}")
         columns = iter(row)
         found.append(
             tuple(

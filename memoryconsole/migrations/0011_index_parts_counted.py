@@ -48,6 +48,6 @@ class Migration(migrations.Migration):
     dependencies = [("memoryconsole", "0010_index_parts")]
     operations = [
         migrations.RunPython(write_on_delete, migrations.RunPython.noop),
-        migrations.RunSQL(WHAT_THERE_IS, migrations.RunSQL.noop),
+        migrations.RunSQL(WHAT_THERE_IS, "DELETE FROM mc_index_part"),
         migrations.RunSQL(TRIGGERS, NO_TRIGGERS),
     ]

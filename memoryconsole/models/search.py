@@ -133,7 +133,7 @@ class IndexEntry(models.Model):
             ),
         ]
         indexes = [
-            # The store's entries: counted, read newest first, and filtered by project and channel, all without
+            # The store's entries: read newest first, and filtered by project and channel, all without
             # touching the rows. A source id would fit too, but not beside both at their longest: a page of the index
             # holds 2,704 bytes a row.
             models.Index(

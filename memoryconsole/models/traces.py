@@ -124,6 +124,7 @@ def _insert_statement() -> str:
     fields = Trace._meta.concrete_fields
     names = ", ".join(f'"{field.column}"' for field in fields)
     places = ", ".join(f"%({field.attname})s" for field in fields)
+    # What keeps its plan is read, so that something must come back.
     return f"INSERT INTO mc_trace ({names}) VALUES ({places}) RETURNING id"  # noqa: S608  (columns of the model)
 
 

@@ -14,11 +14,11 @@ from memoryconsole.models import Store
 from memoryconsole.search.read import Ground, Standing, read_frequencies
 
 Frequency: TypeAlias = tuple[int, int]
-"""(how many entries hold a word, bytes of their forward lists)."""
+"""(how many entries hold a word, bytes of their forward lists); no bytes where there are as many as are counted."""
 
 # A word of fewer entries is counted as quickly as it is remembered.
 WORTH_KEEPING = 1_000
-# Entries added since a word was counted, beyond which it is counted again.
+# Entries added since a word was last asked for, beyond which it is counted again.
 MAX_ADDED = 2_000
 # Words remembered, of all stores together: some hundred bytes each.
 MAX_KEPT = 20_000
@@ -34,13 +34,14 @@ _kept: dict[tuple[str, str, int, int], _Counted] = {}
 
 
 def frequencies(store: Store, ground: Ground, keys: Sequence[int], *, cap: int) -> dict[int, Frequency]:
-    """The frequency of each key in what the ground searches; above `cap` entries no more is known than that.
+    """The frequency of each key in what the ground searches; from `cap` entries on no more is known than that.
 
     One statement at most: what was not counted before is counted, and what was added since to what was.
     """
     now = ground.standing
     if now is None:
-        return read_frequencies(store, ground, keys, cap=cap)
+        counted = read_frequencies(store, ground, keys, cap=cap)
+        return {key: _sum(counted[key], None, cap) for key in keys}
     held = {
         key: each
         for key in keys
@@ -49,7 +50,10 @@ def frequencies(store: Store, ground: Ground, keys: Sequence[int], *, cap: int) 
     unknown = [key for key in keys if key not in held]
     since = {key: each.at.last for key, each in held.items() if each.at.last < now.last}
     read = read_frequencies(store, ground, unknown, cap=cap, since=since)
-    found = {key: _sum(held[key].frequency, read.get(key), cap) if key in held else read[key] for key in keys}
+    found = {
+        key: _sum(held[key].frequency, read.get(key), cap) if key in held else _sum(read[key], None, cap)
+        for key in keys
+    }
     for key, frequency in found.items():
         if frequency[0] >= WORTH_KEEPING:
             _keep(_name(store, ground, cap, key), _Counted(frequency, now))
@@ -64,12 +68,13 @@ def _holds(then: Standing, now: Standing) -> bool:
 
 
 def _sum(counted: Frequency, added: Frequency | None, cap: int) -> Frequency:
-    entries, size = added or (0, 0)
-    return min(counted[0] + entries, cap), counted[1] + size
+    entries, size = (sum(pair) for pair in zip(counted, added or (0, 0), strict=True))
+    # Which of more entries were counted is chance, and so are their bytes.
+    return (entries, size) if entries < cap else (cap, 0)
 
 
 def _name(store: Store, ground: Ground, cap: int, key: int) -> tuple[str, str, int, int]:
-    return store.public_id, ground.entries, cap, key
+    return store.public_id, ground.parts, cap, key
 
 
 def _keep(name: tuple[str, str, int, int], counted: _Counted) -> None:

@@ -66,13 +66,16 @@ class Ground:
     standing: Standing | None = None
 
     @property
+    def parts(self) -> str:
+        """The condition on what is searched at all, as SQL behind other conditions."""
+        return f" AND part <= {Part.GRAPH}" if self.graph else f" AND part = {self.part:d}"
+
+    @property
     def entries(self) -> str:
-        """The condition on what is searched at all, as SQL behind other conditions. A part beside recall needs none: it
-        has keys of its own, and the condition would only lead PostgreSQL to read the part's whole index.
+        """The same beside keys. A part beside recall needs none: it has keys of its own, and the condition would only
+        lead PostgreSQL to read the part's whole index.
         """
-        if self.part > Part.GRAPH:
-            return ""
-        return f" AND part <= {Part.GRAPH}" if self.graph else f" AND part = {Part.RECALL}"
+        return "" if self.part > Part.GRAPH else self.parts
 
     @property
     def in_scope(self) -> int:
@@ -337,7 +340,7 @@ def read_frequencies(
             FROM unnest(%s::bigint[], %s::bigint[]) AS known (key, last)
             LEFT JOIN (
                 SELECT id, keys, octet_length(forward) AS size FROM mc_index_entry
-                WHERE store_id = %s{ground.entries} AND id > %s OFFSET 0) AS added
+                WHERE store_id = %s{ground.parts} AND id > %s OFFSET 0) AS added
             ON added.id > known.last AND known.key = ANY(added.keys)
             GROUP BY known.key
         """  # noqa: S608

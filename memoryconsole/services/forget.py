@@ -103,7 +103,7 @@ def erase(job: Job) -> None:
     """
     done = 0
     for table in ("mc_record", "mc_summary"):
-        while erased := _erase_slice(table, "deleted_at IS NOT NULL", job.store_id):
+        while erased := _erase_slice(table, "deleted_at IS NOT NULL", job.store):
             done += erased
             jobs.report(job, done=done)
     for erase_some in (erase_unbacked, erase_empty_groups):
@@ -151,19 +151,21 @@ def erase_store(job: Job) -> None:
     store = Store.objects.get(pk=job.store_id)
     done = 0
     for table in _STORE_TABLES:
-        while erased := _erase_slice(table, "TRUE", store.pk):
+        while erased := _erase_slice(table, "TRUE", store):
             done += erased
             jobs.report(job, done=done)
     with pruning():
         store.delete()
 
 
-def _erase_slice(table: str, condition: str, store_pk: int) -> int:
+def _erase_slice(table: str, condition: str, store: Store) -> int:
     # Both names come from this module's constants, never from input.
     statement = (
         f"DELETE FROM {table} WHERE id IN"  # noqa: S608
         f" (SELECT id FROM {table} WHERE store_id = %s AND {condition} LIMIT {_SLICE})"
     )
     with pruning(), connection.cursor() as cursor:
-        cursor.execute(statement, [store_pk])
+        # Index entries are counted as they go, of several parts at once: a write that is still under way counts too.
+        lock_counter(store)
+        cursor.execute(statement, [store.pk])
         return int(cursor.rowcount)

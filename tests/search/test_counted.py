@@ -3,25 +3,30 @@ always what counting gives.
 """
 
 import random
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from unittest import mock
 
 import pytest
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.db.models import Count, Max
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryconsole import jobs, search
-from memoryconsole.models import IndexEntry, IndexPart, Job, Record, Session, Store
+from memoryconsole.models import IndexEntry, IndexPart, Job, Record, Session, Store, StoreCounter
 from memoryconsole.models.search import Part
 from memoryconsole.models.traces import pruning
 from memoryconsole.search import frequencies, read
 from memoryconsole.search.lexical import key
 from memoryconsole.search.texts import salt
+from memoryconsole.services import forget
 from memoryconsole.services.forget import delete_store
+from memoryconsole.services.numbering import lock_counter
 from memoryconsole.snapshot import snapshot
 from tests.conftest import make_user
 from tests.properties import SLOW_PHASES, examples
@@ -85,6 +90,7 @@ def test_what_a_cascade_takes_away_is_counted() -> None:
 @pytest.mark.parametrize("by_job", [True, False])
 def test_a_store_that_goes_takes_its_counts_along(by_job: bool) -> None:
     store = new_store()
+    StoreCounter.objects.create(store=store)
     add(
         store,
         "salt",
@@ -114,18 +120,25 @@ def keys(store: Store) -> list[int]:
     return [key(salt(store, Part.RECALL), word) for word in WORDS]
 
 
-def remembered(store: Store, ground: read.Ground | None = None) -> tuple[dict[int, int], int]:
-    """(how many entries hold each word, statements that took)."""
+Frequencies = dict[int, tuple[int, int]]
+
+
+def remembered(store: Store, ground: read.Ground | None = None) -> tuple[Frequencies, int]:
+    """(how many entries hold each word, with the bytes of their lists; statements that took)."""
     with snapshot():
         ground = ground or read.read_ground(store, EVERYTHING)
         with CaptureQueriesContext(connection) as ran:
             found = frequencies.frequencies(store, ground, keys(store), cap=CAP)
-    return {hashed: entries for hashed, (entries, _) in found.items()}, len(ran)
+    return found, len(ran)
 
 
-def by_hand(store: Store) -> dict[int, int]:
-    entries = IndexEntry.objects.filter(store=store, part=Part.RECALL)
-    return {hashed: min(CAP, entries.filter(keys__contains=[hashed]).count()) for hashed in keys(store)}
+def by_hand(store: Store) -> Frequencies:
+    found = {}
+    for hashed in keys(store):
+        lists = IndexEntry.objects.filter(store=store, part=Part.RECALL, keys__contains=[hashed])
+        sizes = [len(forward) for forward in lists.values_list("forward", flat=True)]
+        found[hashed] = (len(sizes), sum(sizes)) if len(sizes) < CAP else (CAP, 0)
+    return found
 
 
 changes = st.lists(
@@ -227,7 +240,54 @@ def test_a_search_above_the_guard_is_the_same_with_and_without_a_memory(
 
     with running(None):
         for n in range(6):
-            add(store, "salt pier", f"salt n{n}", f"rope salt {n}")
+            # Which of several words that are all too common is looked for must not hang on what was remembered.
+            long = " ".join(f"word{m}" for m in range(30))
+            add(store, "salt pier", f"salt {long}", f"rope salt {n}", "pier rope")
             warm = asked()
             frequencies._kept.clear()
             assert asked() == warm
+
+
+def test_erasing_waits_for_a_write_under_way() -> None:
+    """Both change the counts of several parts, in whichever order: without the store's lock they would wait for each
+    other.
+    """
+    store = new_store()
+    StoreCounter.objects.create(store=store)
+    with running(None):
+        add(store, "salt")
+        add_summary(store, "pier", source_type="nodes")
+    counted_first, erasing = threading.Event(), threading.Event()
+    faults: list[Exception] = []
+
+    def write() -> None:
+        with transaction.atomic(), running(None):
+            lock_counter(store)
+            add_summary(store, "rope", source_type="nodes")
+            counted_first.set()
+            erasing.wait(5)
+            # The erasing statement has begun by now, or waits for the lock that is held here.
+            time.sleep(0.3)
+            add(store, "rota")
+
+    def erase() -> None:
+        counted_first.wait(5)
+        erasing.set()
+        forget._erase_slice("mc_index_entry", "TRUE", store)
+
+    def kept_faults(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as fault:
+            faults.append(fault)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=kept_faults, args=(work,)) for work in (write, erase)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert kept(store) == {Part.RECALL: 0, Part.GRAPH: 0}
+    assert counted(store) == {}

@@ -148,6 +148,8 @@ def test_instances_are_those_of_the_queryset(store, ada):
             assert isinstance(one, type(other)) or isinstance(other, memoryview), field.name
         assert not read._state.adding
     assert instances(statement, (Token, User), {"digest": b"none"}) == []
+    with pytest.raises(ValueError, match="columns"):
+        instances(statement, (Token,), {"digest": bytes(token.digest)})
 
 
 def test_a_compiled_queryset_holds_no_value_of_one_call(store):
