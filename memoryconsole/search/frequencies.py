@@ -36,28 +36,31 @@ _kept: dict[tuple[str, str, int, int], _Counted] = {}
 def frequencies(store: Store, ground: Ground, keys: Sequence[int], *, cap: int) -> dict[int, Frequency]:
     """The frequency of each key in what the ground searches; from `cap` entries on no more is known than that.
 
-    One statement at most: what was not counted before is counted, and what was added since to what was.
+    One statement at most: what was not counted before is counted, and what was added since to what was. Raises
+    LookupError for a ground of few rows.
     """
     now = ground.standing
     if now is None:
-        counted = read_frequencies(store, ground, keys, cap=cap)
-        return {key: _sum(counted[key], None, cap) for key in keys}
-    held = {
-        key: each
-        for key in keys
-        if (each := _kept.get(_name(store, ground, cap, key))) and _holds(each.at, now)
-    }
+        raise LookupError("nothing is counted of a ground of few rows")
+    held: dict[int, _Counted] = {}
+    for key in keys:
+        counted = _kept.get(_name(store, ground, cap, key))
+        if counted is not None and _holds(counted.at, now):
+            held[key] = counted
     unknown = [key for key in keys if key not in held]
     since = {key: each.at.last for key, each in held.items() if each.at.last < now.last}
     read = read_frequencies(store, ground, unknown, cap=cap, since=since)
     found = {
-        key: _sum(held[key].frequency, read.get(key), cap) if key in held else _sum(read[key], None, cap)
+        key: _sum(held[key].frequency if key in held else _NOWHERE, read.get(key, _NOWHERE), cap)
         for key in keys
     }
     for key, frequency in found.items():
         if frequency[0] >= WORTH_KEEPING:
             _keep(_name(store, ground, cap, key), _Counted(frequency, now))
     return found
+
+
+_NOWHERE: Frequency = (0, 0)
 
 
 def _holds(then: Standing, now: Standing) -> bool:
@@ -67,8 +70,8 @@ def _holds(then: Standing, now: Standing) -> bool:
     return then.removals == now.removals and then.last <= now.last and now.entries - then.entries <= MAX_ADDED
 
 
-def _sum(counted: Frequency, added: Frequency | None, cap: int) -> Frequency:
-    entries, size = (sum(pair) for pair in zip(counted, added or (0, 0), strict=True))
+def _sum(counted: Frequency, more: Frequency, cap: int) -> Frequency:
+    entries, size = counted[0] + more[0], counted[1] + more[1]
     # Which of more entries were counted is chance, and so are their bytes.
     return (entries, size) if entries < cap else (cap, 0)
 

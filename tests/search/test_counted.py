@@ -204,8 +204,8 @@ def test_a_snapshot_older_than_what_is_remembered_counts_for_itself(monkeypatch:
     remembered(store)
     _, ran = remembered(store, older)
     assert ran == 1
-    # And so does a ground that nobody keeps count of.
-    assert remembered(store, replace(older, standing=None))[1] == 1
+    with pytest.raises(LookupError):
+        remembered(store, replace(older, standing=None))
 
 
 def test_rare_words_are_not_remembered() -> None:
