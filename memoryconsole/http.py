@@ -42,10 +42,8 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return None
         now = timezone.now()
         found = instances(_token_statement(), (Token, User), {"digest": Token.digest_of(text.strip())})
-        if not found:
-            raise errors.NotAuthenticated("The token is unknown, expired or revoked")
-        ((token, user),) = found
-        if not token.usable_at(now) or not user.is_active:
+        token, user = found[0] if found else (None, None)
+        if token is None or user is None or not token.usable_at(now) or not user.is_active:
             raise errors.NotAuthenticated("The token is unknown, expired or revoked")
         if token.last_used_at is None or now - token.last_used_at > LAST_USED_EVERY:
             Token.objects.filter(pk=token.pk).update(last_used_at=now)

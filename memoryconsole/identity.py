@@ -181,9 +181,9 @@ def findable(through: str = "") -> Q:
 
 # Common table expressions behind `WITH RECURSIVE hit (entity_id) AS (...),`, with the parameter %(store)s.
 # `survivor (start_id, id)`: what each hit is read as. `family (survivor_id, id)`: each survivor's members, itself
-# among them. `current_entity (id)`: the survivors that still have provenance: somebody declared a member, or a live
-# record (of a version and a document that are not deleted) or a live summary mentions one. `declared` goes along, so
-# that nobody looks the members up once more.
+# among them. Both carry `declared` along, so that nobody looks the members up once more. `current_entity (id)`: the
+# survivors that still have provenance: somebody declared a member, or a live record (of a version and a document that
+# are not deleted) or a live summary mentions one.
 FOLLOWED = f"""
     walked (start_id, id, status, merged_into_id, declared, hops) AS (
         SELECT e.id, e.id, e.status, e.merged_into_id, e.declared, 0 FROM mc_entity AS e
