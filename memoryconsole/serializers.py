@@ -5,6 +5,7 @@ DRF's own fields forgive ("5" is an integer, true is 1); these do not.
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from heapq import nsmallest
 from typing import Any
 
@@ -103,10 +104,10 @@ class StrictSerializer(serializers.Serializer[Any]):
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
         """The validated members. Raises InvalidParameter with a pointer to each fault."""
-        return cls().check(data)
+        return judge(cls).check(data)
 
     def check(self, data: Any) -> dict[str, Any]:
-        """The same, by an instance that judges many objects: making one takes longer than its judgement."""
+        """The same, by an instance."""
         try:
             return dict(self.run_validation(data))
         except ValidationError as fault:
@@ -129,7 +130,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         stands for none: a name given twice, text that cannot be stored.
         """
         data: dict[str, Any] = {}
-        fields = cls().fields
+        fields = judge(cls).fields
         faults = []
         for name, values in query.lists():
             if len(values) > 1:
@@ -141,6 +142,12 @@ class StrictSerializer(serializers.Serializer[Any]):
         if faults:
             raise InvalidParameter(_sentence(faults), errors=faults)
         return data
+
+
+@cache
+def judge(kind: type[StrictSerializer]) -> StrictSerializer:
+    """The one instance that judges: making one takes longer than its judgement, and judging leaves nothing in it."""
+    return kind()
 
 
 def _from_text(field: Any, value: str) -> Any:

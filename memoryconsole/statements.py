@@ -14,7 +14,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, NotSupportedError, OperationalError, connection
 from django.db.models import Expression, Model, QuerySet
 from numpy.typing import NDArray
-from psycopg.types.numeric import Int8Dumper
+from psycopg.types.numeric import Int8
 
 
 class _Apart(psycopg.Cursor[tuple[Any, ...]]):
@@ -23,8 +23,6 @@ class _Apart(psycopg.Cursor[tuple[Any, ...]]):
     def __init__(self, on: psycopg.Connection[Any], *, keeps_plan: bool) -> None:
         super().__init__(on)
         self._keeps_plan = keeps_plan
-        # As short as its value may be, every size of a number would make another statement.
-        self.adapters.register_dumper(int, Int8Dumper)
 
     def execute(self, query: Any, params: Any = None, **_options: Any) -> "_Apart":
         return super().execute(query, params, prepare=self._keeps_plan, binary=True)
@@ -45,7 +43,9 @@ def all_rows(statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]
 
     Raises OperationalError when a column that is read changed its type since the plan was made.
     """
-    return _rows(statement, {name: _written(value) for name, value in values.items()}, keeps_plan=True)
+    return _rows(
+        statement, {name: _sized(_written(value)) for name, value in values.items()}, keeps_plan=True
+    )
 
 
 class Given(Expression):
@@ -134,3 +134,8 @@ def _written(value: Any) -> Any:
     if type(value) is list and all(type(each) is int for each in value):
         return f"{{{','.join(map(str, value))}}}"
     return value
+
+
+def _sized(value: Any) -> Any:
+    """A number as a bigint: as short as it may be, every size of it would make another statement."""
+    return Int8(value) if type(value) is int else value

@@ -146,8 +146,8 @@ def ingest(serving: Served, store: str, texts: Texts, size: int, clients: int) -
     return {"records_per_s": round(size / whole), "batch_p50_ms": round(statistics.median(seconds) * 1000)}
 
 
-def timed(asks: Any, call: Callable[[Any], httpx.Response]) -> dict[str, float]:
-    """p50 and p95 in ms of one call after another, after a fifth of them to warm up, in ROUNDS rounds.
+def timed(asks: Any, call: Callable[[Any], httpx.Response], *, rounds: int = ROUNDS) -> dict[str, float]:
+    """p50 and p95 in ms of one call after another, after a fifth of them to warm up, in so many rounds.
 
     `idle_p50_ms`, `idle_p95_ms`: the same over each question's best round. Rounds are apart in time, so that what else
     the machine did falls out, and what makes one question dearer than another stays.
@@ -155,15 +155,15 @@ def timed(asks: Any, call: Callable[[Any], httpx.Response]) -> dict[str, float]:
     asks = list(asks)
     for ask in asks[: len(asks) // 5]:
         call(ask).raise_for_status()
-    rounds: list[list[float]] = []
-    for _ in range(ROUNDS):
-        rounds.append([])
+    spent: list[list[float]] = []
+    for _ in range(rounds):
+        spent.append([])
         for ask in asks:
             began = time.perf_counter()
             call(ask).raise_for_status()
-            rounds[-1].append((time.perf_counter() - began) * 1000)
-    every = sorted(took for each in rounds for took in each)
-    best = sorted(min(question) for question in zip(*rounds, strict=True))
+            spent[-1].append((time.perf_counter() - began) * 1000)
+    every = sorted(took for each in spent for took in each)
+    best = sorted(min(question) for question in zip(*spent, strict=True))
     return {
         "p50_ms": _share(every, 0.5),
         "p95_ms": _share(every, 0.95),

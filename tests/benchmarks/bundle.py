@@ -20,6 +20,8 @@ from tests.benchmarks.bench import assert_durable, client, durable_server, memor
 from tests.benchmarks.server import CHECKOUT, Served, file_name, revision, served_on
 
 ASKS = 100
+# A disagreement is one whatever is asked about it: fewer questions and more rounds say what it costs on idle cores.
+DISPUTES, DISPUTE_ROUNDS = 25, 12
 
 
 def main() -> int:
@@ -57,6 +59,9 @@ def measure(serving: Served, claims: int, facts: int) -> dict[str, Any]:
         def held(body: dict[str, Any]) -> Any:
             return api.post(f"/stores/{store}/operations/facts_context", json=body)
 
+        def members(body: dict[str, Any]) -> Any:
+            return api.post(f"/stores/{store}/operations/contradiction_members", json=body)
+
         few = [choose.sample(planted.entities, 1 + n % 2) for n in range(ASKS)]
         anchored = timed([{"query": words(), "entity_ids": ids} for ids in few], bundle)
         anchored_stages = stages(serving, "combined_context")
@@ -68,7 +73,12 @@ def measure(serving: Served, claims: int, facts: int) -> dict[str, Any]:
             "two_hops": timed([{"query": words(), "entity_ids": ids, "hops": 2} for ids in few], bundle),
             "unanchored": timed([{"query": words()} for _ in range(ASKS)], bundle),
             "hub": timed([{"query": words(), "entity_ids": [planted.hub]} for _ in range(ASKS)], bundle),
-            "fifty_sided": timed([{"query": words(), "entity_ids": [planted.disputed]}] * ASKS, held),
+            "fifty_sided": timed(
+                [{"query": words(), "entity_ids": [planted.disputed]} for _ in range(DISPUTES)],
+                held,
+                rounds=DISPUTE_ROUNDS,
+            ),
+            "fifty_listed": timed([{"group_id": planted.group}] * DISPUTES, members, rounds=DISPUTE_ROUNDS),
             "all_stages_p50_ms": stages(serving, "combined_context"),
             "web_memory_mb": round(memory(serving.pid) / 2**20),
         }

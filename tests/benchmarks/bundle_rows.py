@@ -43,7 +43,9 @@ TURNS = 40
 
 
 class Planting:
-    """`entities`: ids with about 25 facts each; `hub`: one with a thousand; `disputed`: one whose facts contradict."""
+    """`entities`: ids with about 25 facts each; `hub`: one with a thousand; `disputed`: one whose facts contradict;
+    `group`: the id of their contradiction.
+    """
 
     def __init__(self, store: Store, claims: int, facts: int) -> None:
         self.store = store
@@ -54,7 +56,7 @@ class Planting:
         self.sentences = [self.texts.sentence(12) for _ in range(claims)]
         self.now = timezone.now()
         self.entities: list[str] = []
-        self.hub = self.disputed = ""
+        self.hub = self.disputed = self.group = ""
 
     def write(self) -> None:
         with transaction.atomic():
@@ -189,6 +191,7 @@ class Planting:
                 )
         FactEvidence.objects.bulk_create(evidence, batch_size=BATCH)
         group = ContradictionGroup.objects.create(store=self.store, uuid=uuid.uuid4(), created_at=self.now)
+        self.group = str(group.uuid)
         ContradictionMember.objects.bulk_create(
             ContradictionMember(store=self.store, group=group, fact=fact, joined_at=self.now)
             for fact in rows[HUB_FACTS : HUB_FACTS + SIDES]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
 Precision = Literal["unknown", "instant", "day", "month", "quarter", "year", "open"]
@@ -40,11 +41,14 @@ class Window:
     precision: Precision = "unknown"
 
     def __post_init__(self) -> None:
-        since, until = self.valid_from is not None, self.valid_until is not None
-        shaped = {"unknown": not (since or until), "open": since and not until}.get(
-            self.precision, since or until
-        )
-        if self.precision not in PRECISIONS or not shaped:
+        since, until, precision = self.valid_from is not None, self.valid_until is not None, self.precision
+        if precision == "unknown":
+            shaped = not (since or until)
+        elif precision == "open":
+            shaped = since and not until
+        else:
+            shaped = precision in PRECISIONS and (since or until)
+        if not shaped:
             raise InvalidWindow(f"[{self.valid_from}, {self.valid_until}) is no {self.precision} window")
         if self.valid_from and self.valid_until and self.valid_from >= self.valid_until:
             raise InvalidWindow(f"[{self.valid_from}, {self.valid_until}) is empty")
@@ -262,7 +266,13 @@ def _next(precision: Precision, moment: datetime) -> datetime | None:
 def write_instant(instant: datetime) -> str:
     """RFC 3339 in UTC with ``Z``; microseconds only when there are any. Raises InvalidScope without an offset."""
     _require_aware(instant)
-    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return _write_utc(instant.astimezone(UTC))
+
+
+@lru_cache(maxsize=4096)
+def _write_utc(instant: datetime) -> str:
+    """The rows of one answer share their instants, and an answer names each of them several times."""
+    return instant.isoformat().replace("+00:00", "Z")
 
 
 def write_instant_or_none(instant: datetime | None) -> str | None:
