@@ -6,6 +6,7 @@ import pytest
 
 from memoryconsole.models import Fact
 from provenance.context_bundle import services
+from provenance.context_bundle.core import cursor
 from tests.api.harbour import Harbour, shown
 from tests.conftest import make_store
 
@@ -89,6 +90,48 @@ def test_what_is_retracted_between_two_pages_is_dropped_and_counted(fleet, harbo
     assert two["truncation"]["truncated"] is False
     assert Fact.objects.get(store=store, uuid=whole[4]).invalidated_at is not None
     assert harbour.facts(entity_ids=[ferry], k=30)["dropped_by_hydration"] == 0
+
+
+@pytest.mark.parametrize("superseded", [False, True])
+def test_a_claim_that_was_given_with_another_does_not_come_again_without_it(superseded, harbour):
+    """Whoever stood for claims that say the same may say so no more by the next page: the others were given all the
+    same.
+    """
+    ferry = harbour.entity("Aurora Tern")
+    alike = [harbour.claim("the ferry carries 310", ferry) for _ in range(3)]
+    others = [harbour.claim(f"the ferry has {n} decks", ferry) for n in range(2)]
+    body = {"entity_ids": [ferry], "k": 1, "include_superseded": superseded}
+    one = harbour.said("carries 310", **body)
+    assert one["evidence"][0]["grouped_claim_ids"] == alike
+    harbour.post(f"/claims/{alike[0]}/currency", {"current": False, "reason": "reextracted"})
+    rest = pages(harbour.said, query="carries 310", **body, continuation=one["truncation"]["continuation"])
+    assert [row["claim_id"] for page in rest for row in page["evidence"]] == others
+
+
+def test_a_claim_that_says_the_same_as_a_given_one_only_now_still_comes(harbour):
+    ferry = harbour.entity("Aurora Tern")
+    alike = [harbour.claim("the ferry carries 310", ferry) for _ in range(2)]
+    other = harbour.claim("the ferry has 3 decks", ferry)
+    harbour.post(f"/claims/{alike[1]}/currency", {"current": False, "reason": "reextracted"})
+    body = {"query": "carries 310", "entity_ids": [ferry], "k": 1, "include_superseded": True}
+    one = harbour.said(**body)
+    assert one["evidence"][0]["grouped_claim_ids"] == alike[:1]
+    harbour.post(f"/claims/{alike[1]}/currency", {"current": True, "reason": "review_restored"})
+    rest = pages(harbour.said, **body, continuation=one["truncation"]["continuation"])
+    assert {row["claim_id"] for page in rest for row in page["evidence"]} == {alike[1], other}
+
+
+def test_claims_that_say_the_same_come_once_though_they_are_too_many_to_be_named(harbour, monkeypatch):
+    ferry = harbour.entity("Aurora Tern")
+    alike = [harbour.claim("the ferry carries 310", ferry) for _ in range(40)]
+    others = [harbour.claim(f"the ferry has {n} decks", ferry) for n in range(3)]
+    body = {"query": "carries 310", "entity_ids": [ferry], "k": 1}
+    whole = harbour.said(**body)["truncation"]["continuation"]
+    monkeypatch.setattr(cursor, "TOKEN_MAX_CHARS", len(whole) - 1)
+    found = pages(harbour.said, **body)[:4]
+    assert len(found[0]["truncation"]["continuation"]) < len(whole)
+    assert set(found[0]["evidence"][0]["grouped_claim_ids"]) == set(alike)
+    assert {row["claim_id"] for page in found[1:] for row in page["evidence"]} == set(others)
 
 
 def refused(answer):

@@ -47,7 +47,7 @@ class ClaimsDecided:
 
 def decide_claims(request: ClaimsRequest, seen: ClaimsSeen) -> ClaimsDecided:
     """Contract, section C.2, steps 3 to 7. Raises InvalidSeen when a later page is not read in its pinned scope."""
-    returned_claims, returned_chunks = _returned(request, seen)
+    returned = _returned(request, seen)
     anchored = request.entity_ids is not None
     documents = {row.number: row for row in seen.documents}
 
@@ -62,16 +62,20 @@ def decide_claims(request: ClaimsRequest, seen: ClaimsSeen) -> ClaimsDecided:
     fused_chunks = rrf([channel.numbers for channel in seen.chunks])
     claims, rejected_claims = _confirm(fused_claims, {row.number: row for row in seen.claim_rows}, refusal)
     chunks, rejected_chunks = _confirm(fused_chunks, {row.number: row for row in seen.chunk_rows}, refusal)
-    groups = group_claims(_ordered(claims))
+    groups = group_claims(_ordered([claim for claim in claims if claim.number not in returned.claims]))
     return ClaimsDecided(
         fused_claims=fused_claims,
         fused_chunks=fused_chunks,
-        rejected_claims={each: why for each, why in rejected_claims.items() if each not in returned_claims},
-        rejected_chunks={each: why for each, why in rejected_chunks.items() if each not in returned_chunks},
+        rejected_claims={
+            each: why
+            for each, why in rejected_claims.items()
+            if each not in returned.claims and each not in returned.groups
+        },
+        rejected_chunks={each: why for each, why in rejected_chunks.items() if each not in returned.chunks},
         testimony=[
-            group for group in groups if returned_claims.isdisjoint(claim.number for claim in group.claims)
+            group for group in groups if returned.groups.isdisjoint(claim.number for claim in group.claims)
         ],
-        passages=[chunk for chunk in _ordered(chunks) if chunk.number not in returned_chunks],
+        passages=[chunk for chunk in _ordered(chunks) if chunk.number not in returned.chunks],
         budgets=_budgets(request, seen),
     )
 
@@ -140,32 +144,49 @@ def _budgets(request: ClaimsRequest, seen: ClaimsSeen) -> frozenset[str]:
     return frozenset({CANDIDATE_BUDGET} if any(map(spent, (*seen.claims, *seen.chunks))) else ())
 
 
-def _returned(request: ClaimsRequest, seen: ClaimsSeen) -> tuple[frozenset[int], frozenset[int]]:
-    """The claims and the chunks that earlier pages gave."""
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """What earlier pages gave, by number. `groups`: claims each of which was given with all that said the same then."""
+
+    claims: frozenset[int] = frozenset()
+    chunks: frozenset[int] = frozenset()
+    groups: frozenset[int] = frozenset()
+
+
+def _returned(request: ClaimsRequest, seen: ClaimsSeen) -> _Returned:
     if request.continuation is None:
-        return frozenset(), frozenset()
-    if request.continuation.scope != seen.scope or len(request.continuation.returned) != 2:
-        raise InvalidSeen("a later page is read in the scope of the first, with its two lists")
-    claims, chunks = request.continuation.returned
-    return frozenset(claims), frozenset(chunks)
+        return _Returned()
+    if request.continuation.scope != seen.scope or len(request.continuation.returned) not in (2, 3):
+        raise InvalidSeen("a later page is read in the scope of the first, with its lists")
+    return _Returned(*map(frozenset, request.continuation.returned))
 
 
 def _continuation(
     request: ClaimsRequest, seen: ClaimsSeen, decided: ClaimsDecided, token: Token
 ) -> str | None:
+    """Names all that was given, since what says the same as another now may not at the next page. Claims that are too
+    many to be named are named by those that stand for them.
+    """
     k = request.k
     if len(decided.testimony) <= k and len(decided.passages) <= k:
         return None
-    claims, chunks = _returned(request, seen)
-    claims |= {group.representative.number for group in decided.testimony[:k]}
-    chunks |= {chunk.number for chunk in decided.passages[:k]}
-    return token(
-        Position(
-            operation=CLAIMS_AND_SOURCES,
-            digest=request.digest(),
-            scope=seen.scope,
-            returned=(tuple(sorted(claims)), tuple(sorted(chunks))),
+    before, shown = _returned(request, seen), decided.testimony[:k]
+    chunks = before.chunks.union(chunk.number for chunk in decided.passages[:k])
+
+    def position(claims: frozenset[int], groups: frozenset[int]) -> str | None:
+        lists = (claims, chunks, groups) if groups else (claims, chunks)
+        return token(
+            Position(
+                operation=CLAIMS_AND_SOURCES,
+                digest=request.digest(),
+                scope=seen.scope,
+                returned=tuple(tuple(sorted(numbers)) for numbers in lists),
+            )
         )
+
+    given = before.claims.union(claim.number for group in shown for claim in group.claims)
+    return position(given, before.groups) or position(
+        before.claims, before.groups.union(group.representative.number for group in shown)
     )
 
 
