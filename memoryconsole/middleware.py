@@ -1,5 +1,8 @@
-"""What every request carries: an id, in the answer and in each log line; and what none may carry, too large a form."""
+"""What every request carries: an id, in the answer and in each log line. And what sees to large bodies: a form may not
+be one, and none is left behind.
+"""
 
+import gc
 import json
 import logging
 import re
@@ -51,6 +54,25 @@ class RequestIdMiddleware:
         _request_id.set(request_id)
         response = self.get_response(request)
         response["X-Request-Id"] = request_id
+        return response
+
+
+# Of bodies that are shorter, a hundred left behind are not much either.
+LARGE_BODY_BYTES = 100_000
+
+
+class LargeBodyMiddleware:
+    """A large body goes with its answer. A refusal and its traceback refer to each other, and so hold the frames that
+    refused, and the body in them, until somebody looks for such rings.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGE_BODY_BYTES:
+            gc.collect()
         return response
 
 

@@ -104,12 +104,8 @@ class StrictSerializer(serializers.Serializer[Any]):
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
         """The validated members. Raises InvalidParameter with a pointer to each fault."""
-        return judge(cls).check(data)
-
-    def check(self, data: Any) -> dict[str, Any]:
-        """The same, by an instance."""
         try:
-            return dict(self.run_validation(data))
+            return dict(instance_of(cls).run_validation(data))
         except ValidationError as fault:
             faults = list(_faults(fault.detail, ""))
             raise InvalidParameter(_sentence(faults), errors=faults[:MAX_FAULTS]) from None
@@ -130,7 +126,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         stands for none: a name given twice, text that cannot be stored.
         """
         data: dict[str, Any] = {}
-        fields = judge(cls).fields
+        fields = instance_of(cls).fields
         faults = []
         for name, values in query.lists():
             if len(values) > 1:
@@ -145,8 +141,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 @cache
-def judge(kind: type[StrictSerializer]) -> StrictSerializer:
-    """The one instance that judges: making one takes longer than its judgement, and judging leaves nothing in it."""
+def instance_of(kind: type[StrictSerializer]) -> StrictSerializer:
+    """The one instance of it: making one takes longer than its judgement, and no judgement changes the next."""
     return kind()
 
 

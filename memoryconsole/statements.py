@@ -137,5 +137,5 @@ def _written(value: Any) -> Any:
 
 
 def _sized(value: Any) -> Any:
-    """A number as a bigint: as short as it may be, every size of it would make another statement."""
+    """A plain number as a bigint: as short as it may be, every size of it would make another statement."""
     return Int8(value) if type(value) is int else value

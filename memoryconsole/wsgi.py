@@ -7,7 +7,8 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-VALUES_UNTIL_LOOKED = 10_000
+# A look in ten answers or so.
+OBJECTS_UNTIL_LOOKED = 10_000
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryconsole.settings")
 application = get_wsgi_application()
@@ -29,12 +30,15 @@ def warm() -> None:
 
 def settle() -> None:
     """What is loaded by now stays for good: looking through all of it for garbage takes a tenth of a second, and a
-    request that makes many values has to wait for that. An answer alone makes some ten thousand, which nearly all go
-    without being looked for: at every 700th of them to look for the others is a twentieth of its time.
+    request that makes many objects has to wait for that.
+
+    An answer makes some thousands of them, nearly all of which go by themselves. To look for the few that only refer to
+    each other at every 700th, as is usual, is a twentieth of its time. What such a few may hold is a body:
+    `LargeBodyMiddleware` looks at once where that is large.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(VALUES_UNTIL_LOOKED)
+    gc.set_threshold(OBJECTS_UNTIL_LOOKED)
 
 
 warm()

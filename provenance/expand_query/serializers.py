@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models.payloads import MAX_REF_CHARS
-from memoryconsole.serializers import Items, StrictSerializer, Text, Whole, judge
+from memoryconsole.serializers import Items, StrictSerializer, Text, Whole, instance_of
 from memoryconsole.shapes import MAX_SESSION_ID_CHARS, not_blank
 from provenance.expand_query.core import Window
 from provenance.expand_query.services import ExpandAsk, QueryAsk
@@ -39,7 +39,7 @@ class _ContractSerializer(StrictSerializer):
         name = fault.pointer.strip("/").partition("/")[0]
         if name in cls.sentences and fault.code != "unknown":
             return cls.sentences[name]
-        if fault.code == "invalid" and isinstance(judge(cls).fields.get(name), Whole):
+        if fault.code == "invalid" and isinstance(instance_of(cls).fields.get(name), Whole):
             return f"{name} must be an integer"
         return f"{name}: {fault.message}" if name else fault.message
 

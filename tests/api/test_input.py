@@ -1,10 +1,18 @@
 """Bad input: a precise 400, and nothing changed."""
 
+import gc
 import json
+import logging
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import pytest
+from django.conf import settings
 
+from memoryconsole.errors import InvalidParameter
 from memoryconsole.models import Record, Session, StoreCounter, Summary
+from memoryconsole.serializers import StrictSerializer, instance_of
 from tests.conftest import url
 
 HUGE = 10**400
@@ -405,3 +413,68 @@ def test_a_nest_deeper_than_any_body_is_refused(depth, api, store):
     body = '{"records": [{"content": "x", "tool_calls": [{"a": NEST}]}]}'.replace("NEST", nest)
     answer = post(api, url(store, "/records"), body.encode())
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_json")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/recall", {"query": "x" * 1_000_000}),
+        ("/records", {"records": [{"content": "y" * 150_000, "unheard": 1}]}),
+    ],
+)
+def test_a_large_body_that_was_refused_is_gone_with_its_answer(path, body, api, store, caplog):
+    """A refusal and its traceback hold each other, and what was refused: nobody looks for that soon by itself."""
+    caplog.set_level(logging.ERROR, "django.request")  # what is captured holds its request
+    sent = json.dumps(body).encode()
+    assert post(api, url(store, path), sent).status_code == 400
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        assert post(api, url(store, path), sent).status_code == 400
+        after, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    # What was sent is still with the client that sent it; what was read of it is gone.
+    assert most - before > 2 * len(sent)
+    assert after - before < 1.5 * len(sent)
+
+
+def _strict(kind=StrictSerializer):
+    return [kind, *(each for below in kind.__subclasses__() for each in _strict(below))]
+
+
+def test_what_one_body_was_judged_to_be_says_nothing_of_the_next():
+    """One instance judges everything: as a new one would, whatever it judged before and whoever changed the result."""
+    import_module(settings.ROOT_URLCONF)
+    kinds = _strict()
+    assert len(kinds) > 50
+    for kind in kinds:
+        _judges_alike(kind)
+
+
+def _judges_alike(kind):
+    bodies = [{}, dict.fromkeys(kind().fields, 1), {"unheard": [1]}, [], None]
+    bodies += [
+        dict.fromkeys(kind().fields, value) for value in ("a", "2024-01-01T00:00:00Z", [], [{}], {}, None)
+    ]
+
+    def judged(data):
+        try:
+            return kind.read(json.loads(json.dumps(data)))
+        except InvalidParameter as refused:
+            return refused.detail, [(each.pointer, each.code, each.message) for each in refused.errors]
+
+    fresh = []
+    for body in bodies:
+        instance_of.cache_clear()
+        fresh.append(judged(body))
+    instance_of.cache_clear()
+    for _ in range(2):
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(judged, bodies)) == fresh
+        for result in map(judged, bodies):
+            if isinstance(result, dict):
+                result.clear()

@@ -20,7 +20,7 @@ from tests.benchmarks.bench import assert_durable, client, durable_server, memor
 from tests.benchmarks.server import CHECKOUT, Served, file_name, revision, served_on
 
 ASKS = 100
-# A disagreement is one whatever is asked about it: fewer questions and more rounds say what it costs on idle cores.
+# Whatever is asked about a disagreement costs the same: fewer questions and more rounds tell better what that is.
 DISPUTES, DISPUTE_ROUNDS = 25, 12
 
 
@@ -73,12 +73,12 @@ def measure(serving: Served, claims: int, facts: int) -> dict[str, Any]:
             "two_hops": timed([{"query": words(), "entity_ids": ids, "hops": 2} for ids in few], bundle),
             "unanchored": timed([{"query": words()} for _ in range(ASKS)], bundle),
             "hub": timed([{"query": words(), "entity_ids": [planted.hub]} for _ in range(ASKS)], bundle),
-            "fifty_sided": timed(
+            "fifty_facts": timed(
                 [{"query": words(), "entity_ids": [planted.disputed]} for _ in range(DISPUTES)],
                 held,
                 rounds=DISPUTE_ROUNDS,
             ),
-            "fifty_listed": timed([{"group_id": planted.group}] * DISPUTES, members, rounds=DISPUTE_ROUNDS),
+            "fifty_members": timed([{"group_id": planted.group}] * DISPUTES, members, rounds=DISPUTE_ROUNDS),
             "all_stages_p50_ms": stages(serving, "combined_context"),
             "web_memory_mb": round(memory(serving.pid) / 2**20),
         }

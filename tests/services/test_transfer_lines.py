@@ -61,7 +61,7 @@ def records(draw):
 def read(members):
     line = lines.write_line(members)
     assert line.count(b"\n") == 1
-    return lines.LineReader().read(Line(1, line[:-1], len(line)))
+    return lines.read_line(Line(1, line[:-1], len(line)))
 
 
 def columns(row, *without):
@@ -128,7 +128,7 @@ def test_an_entity_and_its_alias_come_back_as_they_were(entity):
 def test_any_line_is_read_or_refused_with_a_reason(data):
     bad, members = None, {}
     try:
-        _, members = lines.LineReader().read(Line(1, data, 0))
+        _, members = lines.read_line(Line(1, data, 0))
     except lines.BadLine as refused:
         bad = refused
     assert (bad is None) == ("content" in members)

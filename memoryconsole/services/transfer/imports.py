@@ -17,7 +17,7 @@ from memoryconsole.services import ingest
 from memoryconsole.services.declare import DeclaredBy
 from memoryconsole.services.numbering import lock_counter
 from memoryconsole.services.transfer import declarations, rows
-from memoryconsole.services.transfer.lines import NUMBERED, BadLine, LineReader
+from memoryconsole.services.transfer.lines import NUMBERED, BadLine, read_line
 from memoryconsole.services.transfer.occurrences import MAX_LINES, Occurrences, TooManyLines
 from memoryconsole.services.transfer.pieces import (
     Line,
@@ -134,7 +134,6 @@ class _Import:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._progress = _Progress(**job.progress)
-        self._reader = LineReader()
         # Of the file as read, which is ahead of what is stored.
         self._seen_any = self._progress.written > 0
         self._has_header = self._progress.header is not None
@@ -194,7 +193,7 @@ class _Import:
             return None
         first, self._seen_any = not self._seen_any, True
         try:
-            kind, members = self._reader.read(line)
+            kind, members = read_line(line)
             self._check_place(kind, first=first)
         except BadLine as bad:
             if first and bad.kind == "header":

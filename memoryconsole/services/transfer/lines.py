@@ -176,37 +176,33 @@ class EndLine(StrictSerializer):
     lines = Whole()
 
 
-class LineReader:
-    """Reads lines one after another; makes each kind's serializer once."""
+_KINDS: dict[str, type[StrictSerializer]] = {
+    "header": HeaderLine,
+    "record": RecordLine,
+    "summary": SummaryLine,
+    "entity": EntityLine,
+    "alias": AliasLine,
+    "mention": MentionLine,
+    "association": AssociationLine,
+    "end": EndLine,
+}
 
-    def __init__(self) -> None:
-        self._kinds: dict[str, StrictSerializer] = {
-            "header": HeaderLine(),
-            "record": RecordLine(),
-            "summary": SummaryLine(),
-            "entity": EntityLine(),
-            "alias": AliasLine(),
-            "mention": MentionLine(),
-            "association": AssociationLine(),
-            "end": EndLine(),
-        }
-        self._plain = RecordIn()
 
-    def read(self, line: Line) -> tuple[str, dict[str, Any]]:
-        """(kind, members); the kind of a line that names none, a plain record, is ''. Raises BadLine."""
-        if line.data is None:
-            raise BadLine("line_too_long", f"At most {MAX_LINE_BYTES} bytes.")
-        kind = ""
-        try:
-            value = read_json(line.data)
-            if not isinstance(value, dict) or "kind" not in value:
-                return "", self._plain.check(value)
-            kind = value["kind"]
-            if not isinstance(kind, str) or kind not in self._kinds:
-                raise BadLine("unknown_kind", "No such kind of line.", "/kind")
-            return kind, self._kinds[kind].check(value)
-        except (InvalidJSON, InvalidParameter) as refused:
-            raise _bad_line(refused, kind) from None
+def read_line(line: Line) -> tuple[str, dict[str, Any]]:
+    """(kind, members); the kind of a line that names none, a plain record, is ''. Raises BadLine."""
+    if line.data is None:
+        raise BadLine("line_too_long", f"At most {MAX_LINE_BYTES} bytes.")
+    kind = ""
+    try:
+        value = read_json(line.data)
+        if not isinstance(value, dict) or "kind" not in value:
+            return "", RecordIn.read(value)
+        kind = value["kind"]
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise BadLine("unknown_kind", "No such kind of line.", "/kind")
+        return kind, _KINDS[kind].read(value)
+    except (InvalidJSON, InvalidParameter) as refused:
+        raise _bad_line(refused, kind) from None
 
 
 def _bad_line(refused: ConsoleError, kind: str) -> BadLine:

@@ -20,6 +20,9 @@ Regime = Literal["current", "as_of"]
 PRECISIONS: Final = ("unknown", "instant", "day", "month", "quarter", "year", "open")
 MICROSECOND: Final = timedelta(microseconds=1)
 
+INSTANTS_KEPT: Final = 4096
+"""Several times as many as the largest answer names."""
+
 
 class InvalidWindow(ValueError):
     """A window whose bounds do not fit its precision (contract, section A.4)."""
@@ -269,9 +272,9 @@ def write_instant(instant: datetime) -> str:
     return _write_utc(instant.astimezone(UTC))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=INSTANTS_KEPT)
 def _write_utc(instant: datetime) -> str:
-    """The rows of one answer share their instants, and an answer names each of them several times."""
+    """An instant in UTC, written once: the rows of an answer share theirs, and it names each several times."""
     return instant.isoformat().replace("+00:00", "Z")
 
 
