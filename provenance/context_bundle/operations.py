@@ -24,7 +24,7 @@ from provenance.context_bundle.serializers import (
 )
 
 SAID = frozenset({"mem", "claim"})
-FACTS = frozenset({"claim", "relation", "observation"})
+FACTS = SAID | {"relation", "observation"}
 HELD = FACTS | {"entity"}
 
 

@@ -34,6 +34,8 @@ REJECTED: Final = {
     "left_group": "was nominated; it is in this contradiction no more",
 }
 
+SECOND: Final = timedelta(seconds=1)
+
 CERTAIN: Final = (
     "beyond_k", "unknown_entity", "continuation", "time_budget", "stored_later", "not_believed"
 )  # fmt: skip
@@ -50,6 +52,8 @@ def of_answer(store: Store, trace: Trace, ask: Any, ref: str) -> Json:
     inside = [found for name, told in trace.told.items() if (found := _inside(name, told, ref)) is not None]
     if inside:
         return inside[0]
+    if ref in trace.seen.get("digests", ()):
+        return _source(store, trace, ref)
     kept_out = [found for told in trace.told.values() if (found := _kept_out(told, ref)) is not None]
     if kept_out:
         return kept_out[0]
@@ -91,6 +95,21 @@ def _inside(name: str, told: Json, ref: str) -> Json | None:
             how = "an anchor" if hops == 0 else f"{why.counted(hops, 'hop')} from an anchor"
             return why.alone(ref, "in_scope", f"{ref} is {how}.", inside=True)
     return None
+
+
+def _source(store: Store, trace: Trace, ref: str) -> Json:
+    """A passage that is not listed itself, and whose words claims in the answer show."""
+    with snapshot():
+        chunk_id = standing.read_chunk_id(store, ref)
+    answered = {claim for told in trace.told.values() for claim, _, _ in told.get("evidence", ())}
+    rows = [
+        row for kept in trace.seen.values() for row in (*kept.get("claims", ()), *kept.get("claim_rows", ()))
+    ]
+    # Beside claims there are channels of the same name, which are of no passage.
+    said = [f"claim:{row['claim_id']}" for row in rows if row.get("chunk_id", "") == chunk_id]
+    claims = [claim for claim in dict.fromkeys(said) if claim in answered | set(shown(trace))]
+    whose = " and ".join(claims) or "claims in the answer"
+    return why.alone(ref, "source", f"{ref} is the source of {whose}, whose words are there.", inside=True)
 
 
 def _place(told: Json, ref: str, place: int) -> str:
@@ -262,17 +281,18 @@ def _held(ref: str, row: FactStanding, scope: Scope) -> Json | None:
 
 
 def _outside(ref: str, window: Window, scope: Scope) -> Json | None:
-    """By how much the window misses the time asked, in seconds, rounded up."""
+    """By how much the window misses the time asked, in whole seconds that suffice. Its end is no part of it."""
     begins_by, ends_after = standing.bounds(scope)
     if window.valid_from is not None and window.valid_from > begins_by:
         missed = window.valid_from - begins_by
+        by = -(-missed // SECOND)
         how = f"begins at {write_stamp(window.valid_from)}, {_spell(missed)} after the time asked"
     elif ends_after is not None and window.valid_until is not None and window.valid_until <= ends_after:
         missed = ends_after - window.valid_until
+        by = missed // SECOND + 1
         how = f"ended at {write_stamp(window.valid_until)}, {_spell(missed)} before the time asked"
     else:
         return None
-    by = max(-(-missed // timedelta(seconds=1)), 1)
     return why.alone(ref, "outside_time", f"{ref} {how}.", by=by, unit="seconds")
 
 

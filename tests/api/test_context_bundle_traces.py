@@ -2,12 +2,14 @@
 
 import json
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from memoryconsole.models import Claim, Record, Trace
 from memoryconsole.models.traces import ref_key
+from memoryconsole.times import write_stamp
 from provenance.context_bundle import services
 from provenance.context_bundle.core import types
 from provenance.context_bundle.nominating import Nominated, Search
@@ -193,11 +195,50 @@ def test_why_for_facts(harbour, ferry):
         )
     }  # fmt: skip
     assert {name: each["bound"] for name, each in told.items()} == {name: name for name in told}
-    assert (told["outside_time"]["by"], told["outside_time"]["unit"]) == (10, "seconds")
+    # Its end is no part of it.
+    assert (told["outside_time"]["by"], told["outside_time"]["unit"]) == (11, "seconds")
     predicate = harbour.trace(FACTS, query="ferry", entity_ids=[ferry], predicate="part_of")
     assert harbour.why(predicate, f"relation:{related}")["verdict"] == "in"
     assert harbour.why(predicate, f"observation:{held[0]}")["bound"] == "other_predicate"
-    assert harbour.why(trace, "mem:1")["bound"] == "other_kind"
+    assert harbour.why(trace, "ep:1")["bound"] == "other_kind"
+
+
+@pytest.mark.parametrize(
+    "missed", [timedelta(0), timedelta(microseconds=1), timedelta(seconds=1), timedelta(days=31)]
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_by_as_much_as_why_says_is_enough_and_less_is_not(before, missed, harbour, ferry):
+    begins, ends = datetime(2020, 1, 1, tzinfo=UTC), datetime(2024, 1, 1, tzinfo=UTC)
+    window = {"from": write_stamp(begins), "until": write_stamp(ends), "precision": "year"}
+    fact = f"observation:{harbour.observe(ferry, 'the ferry was new', window=window)}"
+
+    def asked(at):
+        time = {"mode": "at", "at": write_stamp(at)}
+        return harbour.why(harbour.trace(FACTS, query="ferry", entity_ids=[ferry], time=time), fact)
+
+    at = begins - max(missed, timedelta(microseconds=1)) if before else ends + missed
+    step = timedelta(seconds=asked(at)["by"]) * (1 if before else -1)
+    assert asked(at + step)["verdict"] == "in"
+    assert asked(at + step - (step // abs(step)) * timedelta(seconds=1))["bound"] == "outside_time"
+
+
+def test_why_for_a_passage_whose_words_stand_in_the_answer(harbour, ferry):
+    """Who lists the answers that quoted it may ask each of them why."""
+    fact = harbour.observe(ferry, "the ferry carries 310")
+    trace = harbour.trace(FACTS, query="ferry", entity_ids=[ferry])
+    (quoted,) = Trace.objects.get(pk=trace).seen["digests"]
+    (claim,) = (each for each, _, _ in Trace.objects.get(pk=trace).told["facts"]["evidence"])
+    told = harbour.why(trace, quoted)
+    assert (told["verdict"], told["bound"]) == ("in", "source")
+    assert claim in told["sentence"]
+    harbour.claim("the ferry is old", ferry)
+    other = f"mem:{Record.objects.filter(claims__claim_text='the ferry is old').get().number}"
+    again = harbour.trace(FACTS, query="ferry", entity_ids=[ferry])
+    assert harbour.why(again, other)["bound"] == "no_evidence"
+    harbour.post(f"/facts/observation/{fact}/retract", {"reason": "a misprint"})
+    assert (
+        harbour.why(harbour.trace(FACTS, query="ferry", entity_ids=[ferry]), quoted)["bound"] == "no_evidence"
+    )
 
 
 def test_why_for_facts_without_anchors(harbour, ferry):

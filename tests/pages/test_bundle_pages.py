@@ -115,11 +115,11 @@ def test_the_call_is_written_as_it_was_sent_and_nothing_leads_astray(at, console
     page = story(trace)
     for text in (f'["{ferry}"]', '{"mode": "history"}'):
         assert text in page
-    # No page asks this operation, no setting changes it, and no record is in it.
-    for text in ("Ask it again", "With other settings", "mem:12"):
+    # No page asks this operation, and no setting changes it.
+    for text in ("Ask it again", "With other settings"):
         assert text not in console.get(at(f"traces/{trace}")).content.decode()
-    asked = story(trace, ref="late")
-    assert "Which of these is meant?" not in asked
-    assert "relation:" in asked
-    of_said = story(harbour.trace("claims_and_sources_context", query="ferry"), ref="late")
-    assert "Which of these is meant?" in of_said
+    for operation in ("facts_context", "claims_and_sources_context"):
+        assert "Which of these is meant?" in story(harbour.trace(operation, query="ferry"), ref="late")
+    assert "relation:" in story(trace, ref="of no record")
+    named = harbour.trace("resolve_entity", name="Aurora Tern")
+    assert "Which of these is meant?" not in story(named, ref="late")

@@ -27,6 +27,7 @@ __all__ = [
     "FactStanding",
     "SaidStanding",
     "bounds",
+    "read_chunk_id",
     "read_entity",
     "read_fact",
     "read_said",
@@ -59,7 +60,7 @@ class EntityStanding:
 @dataclass(frozen=True, slots=True)
 class SaidStanding:
     """A claim or a passage. `mentions`: the ids of the entities it mentions, a claim in its words; `facts`: refs of
-    what it is evidence of.
+    what it is evidence of, a passage by the claims that are from it.
     """
 
     stored_at: datetime
@@ -131,9 +132,18 @@ _CLAIM: Final = f"""
 
 _RECORD: Final = f"""
     SELECT r.created_at, v.deleted_at IS NULL AND d.deleted_at IS NULL, {CURRENT_PASSAGE},
-           {_mentions("m.record_id = r.id")}, ARRAY[]::text[]
+           {_mentions("m.record_id = r.id")},
+           ARRAY(SELECT f.kind || ':' || f.uuid FROM mc_claim AS c JOIN mc_fact_evidence AS x ON x.claim_id = c.id
+                 JOIN mc_fact AS f ON f.id = x.fact_id WHERE c.record_id = r.id)
     FROM {PASSAGE} WHERE r.store_id = %(store)s AND r.number = %(id)s AND r.deleted_at IS NULL
 """  # noqa: S608  (constants)
+
+
+def read_chunk_id(store: Store, ref: str) -> str | None:
+    """The id that claims name a passage by; None when it is not there (one statement)."""
+    statement = "SELECT uuid::text FROM mc_record WHERE store_id = %(store)s AND number = %(number)s"
+    rows = all_rows(statement, {"store": store.pk, "number": split_ref(ref)[1]})
+    return next((chunk_id for (chunk_id,) in rows), None)
 
 
 def read_said(store: Store, ref: str) -> SaidStanding | None:
