@@ -19,7 +19,7 @@ from memoryconsole.models import Scope
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.testimony import ClaimKind, CurrencyReason
 from memoryconsole.openapi import REFUSED, STALE, describe
-from memoryconsole.serializers import Flag, Instant, Items, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Flag, Instant, Items, StrictSerializer, Text, Whole
 from memoryconsole.services import testimony, testimony_reading
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.testimony import NewClaim, NewMention
@@ -81,7 +81,7 @@ class ClaimIn(StrictSerializer):
     is_attributed = Flag(default=False)
     asserted_at = Instant(required=False, allow_null=True)
     window = WindowIn(required=False)
-    valid_kind = serializers.ChoiceField(choices=ClaimKind.choices, required=False, allow_null=True)
+    valid_kind = Choice(choices=ClaimKind.choices, required=False, allow_null=True)
     mentions = Items(child=ClaimMentionIn(), default=list, max_length=MAX_MENTIONS)
 
     def validate_window(self, given: dict[str, Any]) -> Any:
@@ -101,7 +101,7 @@ class CurrencyIn(StrictSerializer):
     """`reason`: review_restored for what is current again; reextracted or version_superseded for what is not."""
 
     current = Flag()
-    reason = serializers.ChoiceField(
+    reason = Choice(
         choices=[
             CurrencyReason.REEXTRACTED,
             CurrencyReason.VERSION_SUPERSEDED,

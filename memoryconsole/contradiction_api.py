@@ -12,8 +12,8 @@ from memoryconsole.fact_api import CONFLICT, FactRefIn, fact_ref
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
-from memoryconsole.openapi import describe
-from memoryconsole.serializers import Flag, Items, StrictSerializer
+from memoryconsole.openapi import REFUSED, describe
+from memoryconsole.serializers import Choice, Flag, Items, StrictSerializer
 from memoryconsole.services.facts import contradictions, reading
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.views import ConsoleView, if_match, versioned
@@ -28,7 +28,7 @@ class ContradictionIn(StrictSerializer):
 
 
 class ResolutionIn(StrictSerializer):
-    verdict = serializers.ChoiceField(choices=[contradictions.PICK, contradictions.ALL_STAND])
+    verdict = Choice(choices=[contradictions.PICK, contradictions.ALL_STAND])
     keep = FactRefIn(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ContradictionsApi(ConsoleView):
 
     @describe(
         "declare_contradiction", 201, "{id, created, changed, version, warnings}", request=ContradictionIn,
-        repeatable=True, also=CONFLICT,
+        repeatable=True, also=REFUSED,
     )  # fmt: skip
     def post(self, request: Request, store: str) -> Response:
         """Say that facts cannot all be true (200 when the group is there already)."""

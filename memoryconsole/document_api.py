@@ -13,7 +13,7 @@ from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
 from memoryconsole.models.documents import CONVERSATION, VersioningMode
 from memoryconsole.openapi import STALE, describe
-from memoryconsole.serializers import Instant, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Instant, StrictSerializer, Text, Whole
 from memoryconsole.services import documents, testimony_reading
 from memoryconsole.services.documents import MAX_DOCUMENT_CHARS, NewDocument, NewVersion, StoredVersion
 from memoryconsole.shapes import not_blank
@@ -38,7 +38,7 @@ class DocumentIn(VersionIn):
     source_kind = Text(max_length=64, allow_blank=False, validators=[not_blank])
     source_ref = Text(max_length=MAX_SOURCE_REF_CHARS, allow_blank=False, validators=[not_blank])
     title = Text(required=False, max_length=MAX_TITLE_CHARS)
-    versioning_mode = serializers.ChoiceField(choices=VersioningMode.choices, required=False)
+    versioning_mode = Choice(choices=VersioningMode.choices, required=False)
     project_id = Text(required=False)
     channel = Text(required=False)
 

@@ -15,7 +15,7 @@ from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope
 from memoryconsole.models.graph import EntityStatus
 from memoryconsole.openapi import REFUSED, STALE, describe
-from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Flag, Items, StrictSerializer, Text, Whole
 from memoryconsole.services import entities, entity_reading, merging
 from memoryconsole.services.facts.transcript import Decider
 from memoryconsole.services.transfer.members import Declared, Uid
@@ -24,7 +24,7 @@ from memoryconsole.views import ConsoleView, if_match, versioned
 
 class EntityFilters(ScopeFilters):
     name = Text(required=False)
-    status = serializers.ChoiceField(choices=EntityStatus.choices, required=False)
+    status = Choice(choices=EntityStatus.choices, required=False)
 
 
 class EntityIn(StrictSerializer):

@@ -17,7 +17,7 @@ from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Scope, Store
 from memoryconsole.models.facts import FactKind, Stance, Support
 from memoryconsole.openapi import REFUSED, STALE, describe
-from memoryconsole.serializers import Flag, Items, StrictSerializer, Text
+from memoryconsole.serializers import Choice, Flag, Items, StrictSerializer, Text
 from memoryconsole.services.facts import (
     dating,
     declaring,
@@ -44,18 +44,18 @@ CONFLICT = REFUSED | STALE
 
 class EvidenceIn(StrictSerializer):
     claim_id = Uid()
-    stance = serializers.ChoiceField(choices=Stance.choices)
+    stance = Choice(choices=Stance.choices)
 
 
 class FactRefIn(StrictSerializer):
-    kind = serializers.ChoiceField(choices=FactKind.choices)
+    kind = Choice(choices=FactKind.choices)
     id = Uid()
 
 
 class FactIn(StrictSerializer):
     """A relation names `predicate` and `object_id`, an observation its `statement`."""
 
-    kind = serializers.ChoiceField(choices=FactKind.choices)
+    kind = Choice(choices=FactKind.choices)
     subject_id = Uid()
     predicate = Text(required=False, max_length=predicates.LONGEST)
     object_id = Uid(required=False)
@@ -109,7 +109,7 @@ class RetractIn(StrictSerializer):
 
 
 class VerdictIn(StrictSerializer):
-    verdict = serializers.ChoiceField(choices=[verdict.value for verdict in support.Verdict])
+    verdict = Choice(choices=[verdict.value for verdict in support.Verdict])
     claim_id = Uid(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -120,10 +120,10 @@ class VerdictIn(StrictSerializer):
 
 
 class FactFilters(PageIn):
-    kind = serializers.ChoiceField(choices=FactKind.choices, required=False)
+    kind = Choice(choices=FactKind.choices, required=False)
     entity = Uid(required=False)
     predicate = Text(required=False, max_length=predicates.LONGEST)
-    support = serializers.ChoiceField(choices=Support.choices, required=False)
+    support = Choice(choices=Support.choices, required=False)
     held = Flag(required=False)
 
 
@@ -153,7 +153,7 @@ class FactsApi(ConsoleView):
 
     @describe(
         "declare_fact", 201, "{kind, id, created, version, validity, support}", request=FactIn, repeatable=True,
-        also=CONFLICT,
+        also=REFUSED,
     )  # fmt: skip
     def post(self, request: Request, store: str) -> Response:
         """Declare a relation or an observation on the word of claims (200 when it is held already)."""

@@ -60,6 +60,11 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key", OpenApiTypes.STR, OpenApiParameter.HEADER, description="1 to 255 printable characters"
 )
 
+IF_MATCH = OpenApiParameter(
+    "If-Match", OpenApiTypes.STR, OpenApiParameter.HEADER,
+    description="the ETag that the change is meant for: 412 when it is another by now; left out, whichever it is",
+)  # fmt: skip
+
 
 def describe(
     operation: str,
@@ -74,8 +79,8 @@ def describe(
 ) -> Callable[[Any], Any]:
     """Describe one method of a view: its operation id, what it takes, its success and its problems.
 
-    `repeatable`: it takes an Idempotency-Key. `also`: further problems by status. `media_type`: of an
-    answer that is no JSON.
+    `repeatable`: it takes an Idempotency-Key. `also`: further problems by status; what answers 412 takes an If-Match.
+    `media_type`: of an answer that is no JSON.
     """
     problems = PROBLEMS | ({409: "the Idempotency-Key was used with another body"} if repeatable else {})
     problems |= also or {}
@@ -88,7 +93,11 @@ def describe(
     return extend_schema(
         operation_id=operation,
         request=request,
-        parameters=[*(parameters or []), *([IDEMPOTENCY_KEY] if repeatable else [])],
+        parameters=[
+            *(parameters or []),
+            *([IDEMPOTENCY_KEY] if repeatable else []),
+            *([IF_MATCH] if 412 in problems else []),
+        ],
         responses=responses,
     )
 

@@ -9,6 +9,11 @@ from collections.abc import Iterable
 NAMED = ("claim", "relation", "observation", "entity")
 """The kinds of what is known by its UUID."""
 
+NOT_A_REF = (
+    f"Not a ref such as mem:12, ep:3 or claim:<uuid> (so are {', '.join(f'{kind}:' for kind in NAMED[1:])})."
+)
+"""What to tell whoever sent something else."""
+
 _ROW = re.compile(r"(mem|ep):([1-9][0-9]{0,17})")
 _NAMED = re.compile(rf"(?:{'|'.join(NAMED)}):[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}")
 

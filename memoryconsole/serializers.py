@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from heapq import nsmallest
-from typing import Any
+from typing import Any, NoReturn
 
 from django.http import QueryDict
 from rest_framework import serializers
@@ -66,6 +66,15 @@ class Flag(serializers.BooleanField):
         if type(data) is not bool:
             self.fail("invalid", input=data)
         return bool(data)
+
+
+class Choice(serializers.ChoiceField):
+    """One of a few words; who sends another one is told them."""
+
+    default_error_messages = {"invalid_choice": "Not one of {choices}."}
+
+    def fail(self, key: str, **values: Any) -> NoReturn:
+        super().fail(key, choices=", ".join(str(each) for each in self.choices if each), **values)
 
 
 class Items(serializers.ListField):

@@ -12,7 +12,7 @@ from memoryconsole.models.payloads import MAX_REF_CHARS
 from memoryconsole.models.records import MAX_TEXT_CHARS
 from memoryconsole.models.stores import POLICY_FIELDS, Audit
 from memoryconsole.models.summaries import SourceType
-from memoryconsole.serializers import Flag, Items, Members, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Flag, Items, Members, StrictSerializer, Text, Whole
 from memoryconsole.services.ingest import NewRecord, NewSummary
 from memoryconsole.times import read_stamp, write_stamp
 from memoryconsole.windows import PRECISIONS
@@ -37,7 +37,7 @@ class WindowIn(StrictSerializer):
     """`from` and `until` are instants, or units by their name (`2024`, `2024-Q1`, `2024-02`, `2024-02-29`)."""
 
     until = Text(required=False, allow_null=True, max_length=40)
-    precision = serializers.ChoiceField(choices=PRECISIONS, default="unknown")
+    precision = Choice(choices=PRECISIONS, default="unknown")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         # `from` is a word of Python's.
@@ -46,8 +46,8 @@ class WindowIn(StrictSerializer):
 
 class StoreIn(StrictSerializer):
     name = Text(max_length=100, allow_blank=False, validators=[not_blank])
-    language = serializers.ChoiceField(choices=LANGUAGES, default="english")
-    audit = serializers.ChoiceField(choices=Audit.choices, default=Audit.REQUIRED)
+    language = Choice(choices=LANGUAGES, default="english")
+    audit = Choice(choices=Audit.choices, default=Audit.REQUIRED)
 
 
 def _override(minimum: int) -> Whole:
@@ -74,14 +74,14 @@ class PolicyIn(StrictSerializer):
 
 class StorePatch(StrictSerializer):
     name = Text(max_length=100, allow_blank=False, required=False, validators=[not_blank])
-    language = serializers.ChoiceField(choices=LANGUAGES, required=False)
-    audit = serializers.ChoiceField(choices=Audit.choices, required=False)
+    language = Choice(choices=LANGUAGES, required=False)
+    audit = Choice(choices=Audit.choices, required=False)
     trace_days = Whole(min_value=1, max_value=36_500, allow_null=True, required=False)
     settings = PolicyIn(required=False)
 
 
 class SourceIn(StrictSerializer):
-    type = serializers.ChoiceField(choices=["", "User", "Agent", "System"], default="")
+    type = Choice(choices=["", "User", "Agent", "System"], default="")
     id = Text(default="")
     name = Text(default="")
 
@@ -140,7 +140,7 @@ class SummaryIn(StrictSerializer):
     channel = Text(default="")
     session_id = Text(default="", max_length=MAX_SESSION_ID_CHARS)
     depth = Whole(default=0, max_value=1000)
-    source_type = serializers.ChoiceField(choices=SourceType.choices, default="", allow_blank=True)
+    source_type = Choice(choices=SourceType.choices, default="", allow_blank=True)
     source_ids = Items(child=Whole(min_value=1), default=list, max_length=MAX_SOURCES)
     token_count = Whole(default=0, max_value=2**31 - 1)
     source_token_count = Whole(default=0, max_value=2**31 - 1)

@@ -13,8 +13,8 @@ from memoryconsole.middleware import current_request_id
 from memoryconsole.models import Scope
 from memoryconsole.models.traces import Outcome
 from memoryconsole.openapi import describe
-from memoryconsole.refs import is_ref
-from memoryconsole.serializers import Flag, StrictSerializer, Text
+from memoryconsole.refs import NOT_A_REF, is_ref
+from memoryconsole.serializers import Choice, Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
 from memoryconsole.times import read_stamp
@@ -32,15 +32,13 @@ class RefText(Text):
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
         if not is_ref(text):
-            raise serializers.ValidationError(
-                "Not a ref such as mem:12, ep:3 or claim:<uuid>.", code="invalid"
-            )
+            raise serializers.ValidationError(NOT_A_REF, code="invalid")
         return text
 
 
 class TraceFilters(PageIn):
     operation = Text(required=False, max_length=64)
-    outcome = serializers.ChoiceField(choices=Outcome.choices, required=False)
+    outcome = Choice(choices=Outcome.choices, required=False)
     reason = Text(required=False, max_length=64)
     degraded = Flag(required=False)
     actor = Text(required=False, max_length=150)

@@ -25,7 +25,7 @@ from memoryconsole.listing import PageIn, page
 from memoryconsole.models import Job, Scope, Store
 from memoryconsole.models.jobs import JobState
 from memoryconsole.openapi import describe
-from memoryconsole.serializers import StrictSerializer, Text
+from memoryconsole.serializers import Choice, StrictSerializer, Text
 from memoryconsole.services import transfer
 from memoryconsole.views import ConsoleView
 
@@ -37,7 +37,7 @@ _READ_BYTES = 1024 * 1024
 
 class JobFilters(PageIn):
     kind = Text(required=False)
-    state = serializers.ChoiceField(choices=JobState.choices, required=False)
+    state = Choice(choices=JobState.choices, required=False)
 
 
 class ImportIn(StrictSerializer):

@@ -30,6 +30,12 @@ _UNITS: dict[Precision, re.Pattern[str]] = {
     "quarter": re.compile(r"(\d{4})-[Qq]([1-4])", re.ASCII),
     "year": re.compile(r"(\d{4})", re.ASCII),
 }
+_EXAMPLES: dict[Precision, str] = {
+    "day": "2024-02-29",
+    "month": "2024-02",
+    "quarter": "2024-Q1",
+    "year": "2024",
+}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
@@ -195,13 +201,19 @@ def _bound(text: Any, pointer: str, precision: Precision, *, is_end: bool, last:
     try:
         instant = read_instant(text)
     except ValueError as fault:
-        raise BadWindow(pointer, "invalid", str(fault)) from None
+        raise BadWindow(pointer, "invalid", f"{fault}{_or_a_unit(precision)}") from None
     closed = is_end and last and precision in _UNITS
     edge = _tick_after(instant, pointer) if closed else instant
     if not begins_unit(edge, precision):
         what = f"the last microsecond of a {precision}" if closed else f"the beginning of a {precision}"
         raise BadWindow(pointer, "not_aligned", f"Is not {what} in UTC.")
     return instant
+
+
+def _or_a_unit(precision: Precision) -> str:
+    """What else a bound of this precision may be."""
+    units = _UNITS if precision == "open" else [unit for unit in _UNITS if unit == precision]
+    return f" Nor a {' or '.join(f'{unit} such as {_EXAMPLES[unit]}' for unit in units)}." if units else ""
 
 
 def _named(text: Any, precision: Precision) -> datetime | None:

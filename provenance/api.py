@@ -27,7 +27,9 @@ class VerifyIn(StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if len(attrs) != 1:
-            raise serializers.ValidationError("Give either a trace or an answer.", code="contradiction")
+            raise serializers.ValidationError(
+                "Give either `trace`, an id, or `answer`, what was answered.", code="contradiction"
+            )
         return attrs
 
 

@@ -23,7 +23,7 @@ from memoryconsole.pages.forms import address, faults_by_field, read_form
 from memoryconsole.pages.frame import Frame, store_page
 from memoryconsole.pages.navigation import Section, add_section
 from memoryconsole.pages.rows import read_rows
-from memoryconsole.refs import NAMED, is_ref
+from memoryconsole.refs import NAMED, NOT_A_REF, is_ref
 from memoryconsole.serializers import Flag, StrictSerializer, Text
 from memoryconsole.services import tracing
 from memoryconsole.shapes import PolicyIn
@@ -209,8 +209,7 @@ def _why(frame: Frame, trace: Trace, asked: str) -> Context:
             row = read_rows(frame.store, [asked]).get(asked)
         return context | {"why": verdict, "why_row": row}
     if re.fullmatch(r"\w+:\S*", asked):
-        message = "Not a ref such as mem:12, ep:3 or claim:<uuid>."
-        raise InvalidParameter(message, errors=[Fault("?ref", "invalid", message)])
+        raise InvalidParameter(NOT_A_REF, errors=[Fault("?ref", "invalid", NOT_A_REF)])
     if "mem" not in registry.operation(trace.operation).kinds:
         # No record is in such an answer: there is none to choose.
         return context

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from memoryconsole.serializers import Flag, Instant, Items, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Flag, Instant, Items, StrictSerializer, Text, Whole
 from memoryconsole.shapes import not_blank
 from provenance.context_bundle import continuations
 from provenance.context_bundle.core import types
@@ -38,7 +38,7 @@ class EntityId(Text):
 class TimeIn(StrictSerializer):
     """When a fact is to have been so: one of four modes, each with its own members."""
 
-    mode = serializers.ChoiceField(choices=list(COORDINATES))
+    mode = Choice(choices=list(COORDINATES))
     at = Instant(required=False)
     to = Instant(required=False)
 

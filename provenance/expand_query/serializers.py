@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.models.payloads import MAX_REF_CHARS
-from memoryconsole.serializers import Items, StrictSerializer, Text, Whole, instance_of
+from memoryconsole.serializers import Choice, Items, StrictSerializer, Text, Whole, instance_of
 from memoryconsole.shapes import MAX_SESSION_ID_CHARS, not_blank
 from provenance.expand_query.core import Window
 from provenance.expand_query.services import ExpandAsk, QueryAsk
@@ -60,7 +60,7 @@ class ExpandQueryIn(_ContractSerializer):
     max_results = Whole(default=5, min_value=1, max_value=MAX_RESULTS)
     max_tokens = Whole(default=2000, min_value=1, max_value=MAX_ANSWER_TOKENS)
     context_max_tokens = Whole(required=False, allow_null=True, min_value=1, max_value=MAX_CONTEXT_TOKENS)
-    output = serializers.ChoiceField(choices=["answer", "evidence"], default="answer")
+    output = Choice(choices=["answer", "evidence"], default="answer")
 
     @classmethod
     def _sentence(cls, fault: Fault) -> str:

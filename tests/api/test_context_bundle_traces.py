@@ -222,7 +222,7 @@ def test_by_as_much_as_why_says_is_enough_and_less_is_not(before, missed, harbou
     assert asked(at + step - (step // abs(step)) * timedelta(seconds=1))["bound"] == "outside_time"
 
 
-def test_why_for_a_passage_whose_words_stand_in_the_answer(harbour, ferry):
+def test_why_for_a_passage_whose_words_stand_in_the_answer(harbour, ferry, store):
     """Who lists the answers that quoted it may ask each of them why."""
     fact = harbour.observe(ferry, "the ferry carries 310")
     trace = harbour.trace(FACTS, query="ferry", entity_ids=[ferry])
@@ -232,7 +232,7 @@ def test_why_for_a_passage_whose_words_stand_in_the_answer(harbour, ferry):
     assert (told["verdict"], told["bound"]) == ("in", "source")
     assert claim in told["sentence"]
     harbour.claim("the ferry is old", ferry)
-    other = f"mem:{Record.objects.filter(claims__claim_text='the ferry is old').get().number}"
+    other = f"mem:{Record.objects.get(store=store, claims__claim_text='the ferry is old').number}"
     again = harbour.trace(FACTS, query="ferry", entity_ids=[ferry])
     assert harbour.why(again, other)["bound"] == "no_evidence"
     harbour.post(f"/facts/observation/{fact}/retract", {"reason": "a misprint"})

@@ -1,11 +1,16 @@
 """The machine-readable description: complete, valid, without a warning."""
 
+import re
+
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from tests.architecture.test_documents import api_routes
+
+API_WORDS = settings.BASE_DIR / "docs" / "api.md"
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +55,16 @@ def test_bodies_take_no_further_members(schema):
     assert len(bodies) >= 6
     for name in bodies:
         assert schema["components"]["schemas"][name]["additionalProperties"] is False, name
+
+
+def test_what_takes_an_if_match_says_so_here_and_in_the_words(schema):
+    described = {
+        (method.upper(), path)
+        for path, item in schema["paths"].items()
+        for method, operation in item.items()
+        if any(each.get("name") == "If-Match" for each in operation.get("parameters", ()))
+    }
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|.*\(`If-Match`\) \|$", API_WORDS.read_text(), re.MULTILINE)
+    told = set(rows)
+    assert described == told
+    assert len(told) >= 10

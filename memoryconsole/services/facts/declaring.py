@@ -90,7 +90,9 @@ def citations(window: Window, wanted: Sequence[UUID], evidence: Sequence[Claim])
         if uuid not in claims
     ]
     if window.known and not wanted:
-        faults = [Fault("/window_claim_ids", "required", "A window rests on a claim that says when.")]
+        faults = [
+            Fault("/window_claim_ids", "required", "A known window names at least one claim of the evidence.")
+        ]
     elif wanted and not window.known:
         faults = [Fault("/window_claim_ids", "contradiction", "An unknown window rests on nothing.")]
     if faults:

@@ -17,7 +17,7 @@ from memoryconsole.http import read_json
 from memoryconsole.models import Association, Entity, EntityAlias, Mention, Record, Summary
 from memoryconsole.models.graph import DECLARED_BY
 from memoryconsole.models.records import MAX_TEXT_CHARS
-from memoryconsole.serializers import Flag, Items, StrictSerializer, Text, Whole
+from memoryconsole.serializers import Choice, Flag, Items, StrictSerializer, Text, Whole
 from memoryconsole.services.transfer.members import MAX_NUMBER, Declared, End, Source, Stamp, Uid
 from memoryconsole.services.transfer.pieces import MAX_LINE_BYTES, Line
 from memoryconsole.shapes import LANGUAGES, MAX_SOURCES, RecordIn, SummaryIn
@@ -80,7 +80,7 @@ class LastIn(StrictSerializer):
 class HeaderLine(StrictSerializer):
     kind = Text()
     format = Text()
-    language = serializers.ChoiceField(choices=LANGUAGES)
+    language = Choice(choices=LANGUAGES)
     counts = CountsIn()
     last = LastIn()
     believed_at = Stamp(required=False)
@@ -128,7 +128,7 @@ class EntityLine(StrictSerializer):
     name = Declared()
     # Nobody declared it: it lives by its mentions.
     declared = Flag(default=True)
-    declared_by = serializers.ChoiceField(choices=DECLARED_BY)
+    declared_by = Choice(choices=DECLARED_BY)
     created_at = Stamp()
 
 
@@ -147,7 +147,7 @@ class MentionLine(StrictSerializer):
     # Code points of the row's text, end exclusive; both, or neither: somewhere.
     char_start = Whole(required=False, max_value=MAX_TEXT_CHARS)
     char_end = Whole(required=False, min_value=1, max_value=MAX_TEXT_CHARS)
-    declared_by = serializers.ChoiceField(choices=DECLARED_BY)
+    declared_by = Choice(choices=DECLARED_BY)
     created_at = Stamp()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class AssociationLine(StrictSerializer):
     predicate = Declared(max_length=256 * 18)
     object = End("entity", "record", "summary")
     anchor = End("record", "summary", required=False)
-    declared_by = serializers.ChoiceField(choices=DECLARED_BY)
+    declared_by = Choice(choices=DECLARED_BY)
     declared_at = Stamp()
 
 
@@ -208,9 +208,7 @@ def read_line(line: Line) -> tuple[str, dict[str, Any]]:
 def _bad_line(refused: ConsoleError, kind: str) -> BadLine:
     if refused.errors:
         first: Fault = refused.errors[0]
-        # The framework's message of a wrong choice quotes it.
-        message = "Not one of the choices." if first.code == "invalid_choice" else first.message
-        bad = BadLine(first.code, message, first.pointer)
+        bad = BadLine(first.code, first.message, first.pointer)
     else:
         # The parser counts lines inside of ours.
         bad = BadLine(refused.code, refused.detail.replace(" line 1 column", " column"))
