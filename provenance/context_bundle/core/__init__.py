@@ -26,7 +26,7 @@ from provenance.context_bundle.core.types import (
     ResolveRequest,
 )
 
-CORE = "context_bundle/1"
+CORE = "context_bundle/2"
 """Which rules decide. Changes with every change of what is decided, so that a replay can say whose rules it used."""
 
 __all__ = [

@@ -146,7 +146,7 @@ def _budgets(request: ClaimsRequest, seen: ClaimsSeen) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """What earlier pages gave, by number. `groups`: claims each of which was given with all that said the same then."""
+    """What earlier pages gave, by number. ``groups``: claims each of which was given with all that said the same."""
 
     claims: frozenset[int] = frozenset()
     chunks: frozenset[int] = frozenset()

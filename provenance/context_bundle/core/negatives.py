@@ -46,11 +46,13 @@ def no_testimony(*, anchored: bool) -> Json:
 
 
 def no_facts(*, anchored: bool, predicate: str | None) -> Json:
-    what = "fact" if predicate is None else "relation with this predicate"
+    what, wider = (
+        ("fact", "") if predicate is None else ("relation with this predicate", " or without the predicate")
+    )
     if anchored:
         return known_empty(
             f"The anchors are known, but no {what} about them is held for the time asked.",
-            "Ask for another time or without the predicate, or ask claims_and_sources_context for what sources say.",
+            f"Ask for another time{wider}, or ask claims_and_sources_context for what sources say.",
         )
     return known_empty(
         f"No {what} held for the time asked shares a word with the query.",
