@@ -18,7 +18,7 @@ from rest_framework.request import Request
 
 from memoryconsole import errors
 from memoryconsole.jsons import write_plain
-from memoryconsole.middleware import current_request_id
+from memoryconsole.middleware import content_length, current_request_id
 from memoryconsole.models import Token, User
 from memoryconsole.models.records import storable
 from memoryconsole.statements import Given, compiled, instances
@@ -96,7 +96,7 @@ class StrictJSONParser(parsers.BaseParser):
         limit = settings.MAX_BODY_BYTES
         try:
             # One byte past the limit is enough to know; a declared length over it is not read at all.
-            if int(parser_context["request"].META.get("CONTENT_LENGTH") or 0) > limit:
+            if content_length(parser_context["request"]) > limit:
                 raise errors.BodyTooLarge(f"At most {limit} bytes")
             body = stream.read(limit + 1)
         except RequestDataTooBig:

@@ -57,6 +57,11 @@ class RequestIdMiddleware:
         return response
 
 
+def content_length(request: HttpRequest) -> int:
+    """How many bytes a request says its body has; 0 where it says nothing."""
+    return int(request.META.get("CONTENT_LENGTH") or 0)
+
+
 # Of bodies that are shorter, a hundred left behind are not much either.
 LARGE_BODY_BYTES = 100_000
 
@@ -71,7 +76,7 @@ class LargeBodyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if int(request.META.get("CONTENT_LENGTH") or 0) > LARGE_BODY_BYTES:
+        if content_length(request) > LARGE_BODY_BYTES:
             gc.collect()
         return response
 
@@ -99,7 +104,7 @@ class FormSizeMiddleware:
 
         if request.content_type not in _FORMS or _takes_files(view):
             return None
-        if int(request.META.get("CONTENT_LENGTH") or 0) <= settings.MAX_BODY_BYTES:
+        if content_length(request) <= settings.MAX_BODY_BYTES:
             return None
         return refusal(request, BodyTooLarge(f"At most {settings.MAX_BODY_BYTES} bytes"))
 

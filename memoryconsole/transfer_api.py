@@ -22,6 +22,7 @@ from memoryconsole.declare_api import declared_by
 from memoryconsole.errors import Fault, InvalidParameter
 from memoryconsole.idempotency import once
 from memoryconsole.listing import PageIn, page
+from memoryconsole.middleware import content_length
 from memoryconsole.models import Job, Scope, Store
 from memoryconsole.models.jobs import JobState
 from memoryconsole.openapi import describe
@@ -123,7 +124,7 @@ def _check_body(request: Request) -> None:
         raise errors.UnsupportedMediaType("Send the file as it is, without a Content-Encoding")
     if _media_type(request) not in (NDJSON, "multipart/form-data"):
         raise errors.UnsupportedMediaType(f"Send {NDJSON}, or multipart/form-data with a file")
-    if _length(request) == 0:
+    if content_length(request) == 0:
         # A chunked body has no length, and its end cannot be told from a broken connection's.
         message = "Send the file as the body, with its length."
         raise InvalidParameter(message, errors=[Fault("Content-Length", "required", message)])
@@ -133,12 +134,8 @@ def _check_length(request: Request) -> None:
     """Raises BodyTooLarge."""
     limit = settings.MAX_IMPORT_BYTES
     extra = 0 if _media_type(request) == NDJSON else MULTIPART_BYTES
-    if _length(request) > limit + extra:
+    if content_length(request) > limit + extra:
         raise errors.BodyTooLarge(f"At most {limit} bytes")
-
-
-def _length(request: Request) -> int:
-    return int(request.META.get("CONTENT_LENGTH") or 0)
 
 
 def _media_type(request: Request) -> str:
@@ -155,7 +152,7 @@ def _received(request: Request) -> Iterator[tuple[BinaryIO, str, bytes]]:
     if _media_type(request) == NDJSON:
         with tempfile.TemporaryFile() as file:
             digest, length = _copy(body, file)
-            if length != _length(request):
+            if length != content_length(request):
                 message = "The body ended early."
                 raise InvalidParameter(message, errors=[Fault("Content-Length", "contradiction", message)])
             yield file, "", digest

@@ -7,7 +7,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
-# A look in ten answers or so.
+# A look in several answers.
 OBJECTS_UNTIL_LOOKED = 10_000
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memoryconsole.settings")

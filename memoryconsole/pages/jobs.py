@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from memoryconsole import jobs
 from memoryconsole.errors import BodyTooLarge, ConsoleError, Fault, InvalidCursor, InvalidParameter, NotFound
 from memoryconsole.listing import page
+from memoryconsole.middleware import content_length
 from memoryconsole.models import Job, Scope
 from memoryconsole.models.jobs import JobState
 from memoryconsole.models.records import storable
@@ -107,7 +108,7 @@ def _speed(job: Job, now: datetime) -> int | None:
 def take_file(request: HttpRequest, frame: Frame) -> HttpResponse:
     """Start an import of the file that was sent, and go to its job."""
     limit = settings.MAX_IMPORT_BYTES
-    if int(request.META.get("CONTENT_LENGTH") or 0) > limit + MULTIPART_BYTES:
+    if content_length(request) > limit + MULTIPART_BYTES:
         return _listing(request, frame, BodyTooLarge(f"The file is larger than {limit:,} bytes."))
     return _take(request, frame)
 

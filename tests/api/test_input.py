@@ -13,6 +13,7 @@ from django.conf import settings
 from memoryconsole.errors import InvalidParameter
 from memoryconsole.models import Record, Session, StoreCounter, Summary
 from memoryconsole.serializers import StrictSerializer, instance_of
+from tests.architecture.test_documents import all_of
 from tests.conftest import url
 
 HUGE = 10**400
@@ -442,14 +443,10 @@ def test_a_large_body_that_was_refused_is_gone_with_its_answer(path, body, api, 
     assert after - before < 1.5 * len(sent)
 
 
-def _strict(kind=StrictSerializer):
-    return [kind, *(each for below in kind.__subclasses__() for each in _strict(below))]
-
-
 def test_what_one_body_was_judged_to_be_says_nothing_of_the_next():
     """One instance judges everything: as a new one would, whatever it judged before and whoever changed the result."""
     import_module(settings.ROOT_URLCONF)
-    kinds = _strict()
+    kinds = list(all_of(StrictSerializer))
     assert len(kinds) > 50
     for kind in kinds:
         _judges_alike(kind)

@@ -39,6 +39,13 @@ def table(text: str, heading: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in line.strip("|").split(" | ")] for line in lines]
 
 
+def all_of(kind):
+    """A class and whatever is derived from it, as far as it is loaded."""
+    yield kind
+    for child in kind.__subclasses__():
+        yield from all_of(child)
+
+
 def test_every_view_names_a_scope_for_each_method_it_has():
     for method, address, _ in api_routes():
         assert method in {"GET", "POST", "PATCH", "PUT", "DELETE"}, address
@@ -66,12 +73,6 @@ def test_the_table_of_routes_is_the_code():
 def test_the_table_of_errors_is_the_code():
     rows = table((DOCS / "api.md").read_text(encoding="utf-8"), "Errors")
     documented = {(int(row[0]), row[1]) for row in rows}
-
-    def all_of(kind):
-        yield kind
-        for child in kind.__subclasses__():
-            yield from all_of(child)
-
     assert documented == {(error.status, error.code) for error in all_of(errors.ConsoleError)}
 
 

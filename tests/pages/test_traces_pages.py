@@ -327,7 +327,8 @@ def test_words_instead_of_a_ref_bring_records_to_choose_from(asked, say, story):
 
 def test_what_looks_like_a_ref_and_is_none_is_refused(asked, say, story):
     say("a walrus")
-    assert "Not a ref such as mem:12, ep:3 or claim:<uuid>" in story(asked(), ref="mem:0x1")
+    told = "Not a ref such as mem:12, ep:3 or claim:<uuid> (so are relation:, observation:, entity:)."
+    assert told in story(asked(), ref="mem:0x1")
 
 
 # Decided again, asked again, compared.
