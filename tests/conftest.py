@@ -21,7 +21,18 @@ from rest_framework.test import APIClient
 
 from memoryconsole import migrations
 from memoryconsole.celery import app as celery
-from memoryconsole.models import Membership, Role, Scope, Store, StoreCounter, Token, TokenGrant, User
+from memoryconsole.models import (
+    Job,
+    Membership,
+    Role,
+    Scope,
+    Store,
+    StoreCounter,
+    Token,
+    TokenGrant,
+    User,
+)
+from memoryconsole.models.jobs import JobState
 from tests import properties  # noqa: F401 (sets how Hypothesis looks for counterexamples)
 from tests.contracts.check_envelope import check
 
@@ -45,6 +56,8 @@ def django_db_setup(
         with connection.cursor() as cursor:
             name = connection.ops.quote_name(connection.settings_dict["NAME"])
             cursor.execute(f"COMMENT ON DATABASE {name} IS '{migrations_digest()}'")
+        # What earlier runs left waiting would be swept before this run's: a sweep sends the oldest thousand.
+        Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING]).delete()
 
 
 def migrations_digest() -> str:
